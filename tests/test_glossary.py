@@ -29,8 +29,3 @@ def test_names_that_commands_print_are_explained():
         assert f"`{name}`" in text
     for heading in {*WIDTH_HEADINGS, *PLANE_HEADINGS} - {"width", "fewest bits p", "steps"}:
         assert any(heading in re.split(r", | ", row) or heading == row for row in ROWS)
-
-
-def test_m_and_fooling_sets_are_told_right():
-    assert all(words in ROWS["m"] for words in ("one head", "state numbers", "units of its first layer"))
-    assert "*at least one*" in ROWS["fooling set"]

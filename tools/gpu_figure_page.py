@@ -29,6 +29,7 @@ from separatrix.training.undertrained import RULE
 PAGE = "docs/gpu-figures.md"
 SCALE = "reduced"
 PLAN = "tools/one_hour_on_a_gpu.toml"
+STRONG = "tools/strong_cells.toml"
 
 
 @cache
@@ -169,7 +170,7 @@ def text() -> str:
         "# Figures trained on a GPU\n",
         "This page shows the papers' figures and further experiments, trained on one GPU by "
         f"`python -m tools.gpu_figures --plan {PLAN} --at-once 8` and, for the recipe `strong`, by "
-        "`python -m tools.gpu_figures --recipe strong --at-once 8` (details: [GPU notes](gpu-notes.md)). "
+        f"`python -m tools.gpu_figures --plan {STRONG} --at-once 8` (details: [GPU notes](gpu-notes.md)). "
         f"{recorded} of {len(cells)} cells of these figures have a record{missing}. Each accuracy is followed "
         "by the steps of the best run and the number of runs.\n",
         "**How to read the tables.** Every run had far fewer steps than the papers allow, and cells differ in steps, "

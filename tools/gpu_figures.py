@@ -2,7 +2,7 @@
 
     python -m tools.gpu_figures [NAME …] [--scale reduced] [--limit 480] [--steps 4000] [--only AXIS=VALUE]
     python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 6
-    python -m tools.gpu_figures --recipe strong --store dist/strong.sqlite --seconds 560 --out FOLDER
+    python -m tools.gpu_figures --plan tools/strong_cells.toml --at-once 8
 
 Without names all pieces are trained. Records go into one store for each scale, such as ``results/reduced.sqlite``, with
 checkpoints and weights next to it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
@@ -10,10 +10,9 @@ that something is left; the same command goes on from there, until nothing is. A
 one that is expensive, so that a short time gives many cells.
 
 ``--steps`` cuts all runs short, and a plan says it part by part; figures show such runs and say that they had fewer
-steps. ``--at-once`` trains several groups at once on one GPU, which small models leave mostly idle. ``--copies FOLDER``
-leaves a compact copy of the store there, and the table of ``state-bits``.
-
-The last is another plan, with cells in order of value: see ``tools.gpu_figures_strong``.
+steps. Cells of a plan may follow the recipe ``strong`` instead. ``--at-once`` trains several groups at once on one GPU,
+which small models leave mostly idle. ``--copies FOLDER`` leaves a compact copy of the store there, and the table of
+``state-bits``.
 
 It needs torch, numpy, safetensors and rich next to this package, and neither pydantic nor python-flint nor Ray.
 """
@@ -32,7 +31,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from separatrix import shipped
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.models.naming import parse_spec
@@ -42,8 +40,10 @@ from separatrix.training.executors.opening import open_executor
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, gather
 from separatrix.training.grouping import Group
+from separatrix.training.recipes import recipe_fields
 from separatrix.training.record import Record
 from separatrix.training.records import Records
+from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell, Sweep
 
 PIECES = (
@@ -54,6 +54,9 @@ PIECES = (
 """The papers' figures first, then what goes beyond them."""
 LONGEST = 480.0
 """Seconds of one call."""
+SEEDS = (0, 1, 2)
+"""Of the recipe strong."""
+
 SAVE_EVERY = 120.0
 """Seconds between checkpoints: on a GPU everything else waits for them."""
 
@@ -94,20 +97,61 @@ class Part:
             base["snapshots"] = sorted({min(each, steps) for each in base["snapshots"]})
         return replace(sweep, base=base)
 
+    def groups(self, scale: str) -> list[Group]:
+        """The groups of these cells, the cheap ones first."""
+        sweep = self.sweep(scale)
+        return sorted(sweep.groups(sweep.cells()), key=cost)
 
-def planned(path: Path) -> list[Part]:
-    """The parts of a plan, most wanted first: a TOML file of ``[[part]]``, each with the fields of ``Part``."""
+
+@dataclass(frozen=True)
+class Strong:
+    """Cells of a piece under the recipe strong: a model, its steps by length, and rates, the first with all seeds."""
+
+    piece: str
+    model: str
+    steps: tuple[tuple[int, int], ...]
+    rates: tuple[float, ...]
+    more: tuple[tuple[str, Any], ...] = ()
+
+    def groups(self, scale: str) -> list[Group]:
+        """A group for each length, the same at every scale."""
+        del scale
+        return sorted((self._group(length, steps) for length, steps in self.steps), key=cost)
+
+    def _group(self, length: int, steps: int) -> Group:
+        more = dict(self.more)
+        base = RunSpec(
+            task=experiments()[self.piece].task, architecture=str(parse_spec(self.model)), length=length,
+            learning_rate=self.rates[0], steps=steps,
+            **{"evaluate_every": 500, "precision": "bfloat16", **more},
+        )  # fmt: skip
+        strong = base.with_changes(**{**recipe_fields("strong", base.the_task(), steps), **more})
+        specs = [strong.with_changes(seed=seed) for seed in SEEDS]
+        specs += [strong.with_changes(learning_rate=rate) for rate in self.rates[1:]]
+        return Group(tuple(specs), together=True)
+
+
+def planned(path: Path) -> list[Part | Strong]:
+    """The parts of a plan, most wanted first: a TOML file with ``part`` or ``strong``, tables of the fields of
+    ``Part`` and ``Strong``; other fields of the latter are those of a run."""
     try:
         found = tomllib.loads(path.read_text("utf-8"))
-        return [
+        if not found:
+            raise ValueError("empty")
+        parts: list[Part | Strong] = [
             Part(
                 str(each["piece"]),
                 int(each.get("steps", 0)),
                 tuple(f"{axis}={value}" for axis, values in each.get("only", {}).items() for value in values),
                 bool(each.get("longer", False)),
             )
-            for each in found["part"]
+            for each in found.get("part", ())
         ]
+        for each in found.get("strong", ()):
+            more = {name: value for name, value in each.items() if name not in ("piece", "model", "steps", "rates")}
+            steps = tuple((int(length), int(steps)) for length, steps in each["steps"].items())
+            parts.append(Strong(each["piece"], each["model"], steps, tuple(each["rates"]), tuple(more.items())))
+        return parts
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = (str(error).splitlines() or ["empty"])[0]
         raise SeparatrixError(f"{path} is not a plan ({reason}); write it like tools/one_hour_on_a_gpu.toml") from error
@@ -147,25 +191,24 @@ def cost(group: Group) -> float:
     return spec.length * model.depth * model.width * (64 + model.width) * len(group.specs) * spec.steps
 
 
-def groups_of(parts: Sequence[Part], scale: str) -> list[Group]:
+def groups_of(parts: Sequence[Part | Strong], scale: str) -> list[Group]:
     """The groups of all parts in their order, the cheap ones of a part first; what two parts name trains once."""
     found: dict[str, Group] = {}
-    for part in parts:
-        sweep = part.sweep(scale)
-        for group in sorted(sweep.groups(sweep.cells()), key=cost):
-            found.setdefault(group.name, group)
+    for group in (each for part in parts for each in part.groups(scale)):
+        found.setdefault(group.name, group)
     return list(found.values())
 
 
-def train_parts(parts: Sequence[Part], settings: Settings, teller: Teller, stopped: Callable[[], bool]) -> bool:
+def train_groups(groups: Sequence[Group], settings: Settings, teller: Teller, stopped: Callable[[], bool]) -> bool:
     """Train what is left, several groups at once; whether nothing is left."""
-    groups = groups_of(parts, settings.scale)
+    # Whoever trains together trains to the end.
+    full_grid = all(group.together for group in groups)
     with Records(settings.store) as records:
         executor, environment = open_executor(
             "turns" if settings.at_once else "local", device=settings.device, workers=settings.at_once,
             save_every_seconds=SAVE_EVERY, stopped=stopped,
         )  # fmt: skip
-        return Driver(records, executor, environment, teller, stopped=stopped).run(groups)
+        return Driver(records, executor, environment, teller, full_grid, stopped).run(groups)
 
 
 def copy_store(store: Path, folder: Path) -> None:
@@ -237,25 +280,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--copies", type=Path, help="leave a compact copy of the store here")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--list", action="store_true", help="show what is recorded, and stop")
-    parser.add_argument("--recipe", choices=("paper", "strong"), default="paper", help="strong: the cells of that plan")
-    parser.add_argument("--store", type=Path, default=Path("dist/strong.sqlite"), help="of the recipe strong")
-    parser.add_argument("--seconds", type=float, default=560.0, help="of one call of the recipe strong")
-    parser.add_argument("--out", type=Path, help="leave a copy of the store of the recipe strong here")
-    parser.add_argument("--known", type=Path, default=shipped.FOLDER, help="what is recorded already, for the order")
-    parser.add_argument("--compiled", choices=("auto", "all", "none"), default="auto", help="of the recipe strong")
     chosen = parser.parse_args(arguments)
     settings = Settings(chosen.scale, chosen.folder, chosen.copies, chosen.device, chosen.at_once)
     try:
-        if chosen.recipe == "strong":
-            from tools.gpu_figures_strong import Call, run
-
-            scale = "tiny" if chosen.scale == "tiny" else "whole"
-            call = Call(
-                chosen.store, chosen.seconds, chosen.out, scale, chosen.device, chosen.at_once, chosen.known,
-                chosen.compiled, chosen.names,
-            )  # fmt: skip
-            with interruptible() as pressed:
-                return run(call, Teller(), pressed)
         if chosen.plan is not None:
             if chosen.names or chosen.steps or chosen.only:
                 raise SeparatrixError("--plan says what is trained; leave names, --steps and --only out")
@@ -268,9 +295,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _run(parts: Sequence[Part], settings: Settings, limit: float, only_list: bool) -> int:
+def _run(parts: Sequence[Part | Strong], settings: Settings, limit: float, only_list: bool) -> int:
     # Mistakes are reported before anything is trained.
-    cells = {part: part.sweep(settings.scale).cells() for part in parts}
+    groups = groups_of(parts, settings.scale)
     names = list(dict.fromkeys(part.piece for part in parts))
     done = True
     if only_list and not settings.store.exists():
@@ -278,12 +305,15 @@ def _run(parts: Sequence[Part], settings: Settings, limit: float, only_list: boo
     if not only_list:
         deadline = time.monotonic() + limit
         with interruptible() as pressed:
-            done = train_parts(parts, settings, Teller(), lambda: pressed() or time.monotonic() > deadline)
+            done = train_groups(groups, settings, Teller(), lambda: pressed() or time.monotonic() > deadline)
     with Records(settings.store) as records:
         for name in names:
             show(name, settings, records)
         if "state-bits" in names and not only_list:
-            mine = [cell for part in parts if part.piece == "state-bits" for cell in cells[part]]
+            sweeps = [
+                each.sweep(settings.scale) for each in parts if isinstance(each, Part) and each.piece == "state-bits"
+            ]
+            mine = [cell for sweep in sweeps for cell in sweep.cells()]
             tell_state_bits(settings, mine, records.find(run.name for cell in mine for run in cell.runs), records.files)
     if settings.copies is not None:
         copy_store(settings.store, settings.copies)

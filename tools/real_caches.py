@@ -137,14 +137,14 @@ def built_types() -> list[str]:
     return [each for each in types() if each not in NOT_BUILT]
 
 
-def config_of(kind: str) -> Any:
-    """A small config."""
+def config_of(kind: str, **given: object) -> Any:
+    """A small config, with other sizes where they are given."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     made = CONFIG_MAPPING[kind]
     plain = made()
     known = {*plain.to_dict(), *getattr(plain, "attribute_map", {})}
-    return made(**{**{name: size for name, size in SMALL.items() if name in known}, **OWN.get(kind, {})})
+    return made(**{**{name: size for name, size in SMALL.items() if name in known}, **OWN.get(kind, {}), **given})
 
 
 def fields_of(config: Any) -> dict[str, Any]:

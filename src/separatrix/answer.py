@@ -7,6 +7,7 @@ of the terminal, HTML for notebooks and pages, or nothing of both: :meth:`Answer
 import html
 import io
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -23,6 +24,7 @@ STYLE = (
     ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}"
     "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}}"
     ".sx svg{max-width:100%;height:auto}.sx .wide{overflow-x:auto}"
+    ".sx .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24em),1fr));gap:.8em}"
     ".sx td.number,.sx th.number{text-align:right;font-variant-numeric:tabular-nums}</style>"
 )
 
@@ -32,8 +34,8 @@ PAGE_STYLE = (
     "overflow-wrap:anywhere}.sx table{width:100%;margin:.2em 0 1.8em}.sx td{white-space:nowrap;"
     "padding:.4em .9em .4em 0}"
     ".sx th{padding:.4em .9em .4em 0}.sx .wide+p{margin-top:1.8em}.sx p.doubt{border-left:4px solid;padding:.1em .8em}"
-    ".sx svg{background:#fff;border:1px solid #8884;border-radius:.6em;margin:.4em 0;display:block;max-width:46em;"
-    "width:100%}@media(prefers-color-scheme:dark){body{color:#e8e9eb;background:#13161a}}"
+    ".sx svg{background:#fff;border:1px solid #8884;border-radius:.6em;margin:.4em 0;display:block;width:100%}"
+    "@media(prefers-color-scheme:dark){body{color:#e8e9eb;background:#13161a}}"
 )
 """Of a sheet that is a page of its own; a notebook has its own style."""
 
@@ -61,7 +63,10 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out. A page begins with ``warnings``."""
+    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out. A page begins with ``warnings``.
+
+    ``details`` are further facts, which a page folds; a terminal names their labels, and shows them when asked.
+    """
 
     title: str = ""
     facts: tuple[Fact, ...] = ()
@@ -69,6 +74,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     pictures: Callable[[], tuple[str, ...]] = tuple
     warnings: tuple[str, ...] = ()
+    details: tuple[Fact, ...] = ()
 
 
 class Answer(ABC):
@@ -119,8 +125,11 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def show(sheet: Sheet, out: "Console") -> None:
-    """Print a sheet: facts as a table without headings, then the grids, then the notes."""
+def show(sheet: Sheet, out: "Console", details: bool = True) -> None:
+    """Print a sheet: facts as a table without headings, then the grids, then the notes.
+
+    Without the ``details`` their labels are counted in one line.
+    """
     from rich.markup import escape
     from rich.table import Table
 
@@ -130,9 +139,11 @@ def show(sheet: Sheet, out: "Console") -> None:
         table = Table(show_header=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
-        for fact in sheet.facts:
+        for fact in (*sheet.facts, *(sheet.details if details else ())):
             table.add_row(escape(fact.label), _toned(fact))
         out.print(table)
+    if sheet.details and not details:
+        out.print(escape(f"--details adds: {_labels(sheet.details)}"), style="dim", soft_wrap=True)
     for grid in sheet.grids:
         table = Table(title=escape(grid.title) or None, title_justify="left")
         for column in grid.columns:
@@ -146,6 +157,16 @@ def show(sheet: Sheet, out: "Console") -> None:
         out.print(_coloured(escape(f"Warning: {warning}"), "doubt"), soft_wrap=True)
     for note in sheet.notes:
         out.print(escape(note), soft_wrap=True)
+
+
+def _labels(facts: Iterable[Fact]) -> str:
+    """The labels of facts, each once.
+
+    >>> _labels([Fact("method", "…"), Fact("assumed", "…"), Fact("assumed", "…")])
+    'method, assumed (2)'
+    """
+    counts = Counter(fact.label for fact in facts)
+    return ", ".join(label if many == 1 else f"{label} ({many})" for label, many in counts.items())
 
 
 def _coloured(text: str, tone: Tone) -> str:
@@ -170,10 +191,9 @@ def to_html(sheet: Sheet) -> str:
         parts.append(f"<p><strong>{html.escape(sheet.title)}</strong></p>")
     parts += [f'<p class="doubt">Warning: {html.escape(warning)}</p>' for warning in sheet.warnings]
     if sheet.facts:
-        rows = "".join(
-            f"<tr><th>{html.escape(each.label)}</th>{_cell(each.text, each.tone)}</tr>" for each in sheet.facts
-        )
-        parts.append(_scrolled(f"<table>{rows}</table>"))
+        parts.append(_listed(sheet.facts))
+    if sheet.details:
+        parts.append(f"<details><summary>Details</summary>{_listed(sheet.details)}</details>")
     for grid in sheet.grids:
         right = [' class="number"' if column in grid.numbers else "" for column in grid.columns]
         heads = "".join(
@@ -186,7 +206,8 @@ def to_html(sheet: Sheet) -> str:
             body += f"<tr>{''.join(cells)}</tr>"
         title = f"<p><strong>{html.escape(grid.title)}</strong></p>" if grid.title else ""
         parts.append(title + _scrolled(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"))
-    parts += sheet.pictures()
+    if pictures := sheet.pictures():
+        parts.append(f'<div class="pictures">{"".join(pictures)}</div>')
     parts += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
     return "\n".join([*parts, "</div>"])
 
@@ -199,6 +220,11 @@ def to_page(sheet: Sheet) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}{title}{style}</head><body>\n{to_html(sheet)}\n</body></html>\n'
     )
+
+
+def _listed(facts: Iterable[Fact]) -> str:
+    rows = "".join(f"<tr><th>{html.escape(each.label)}</th>{_cell(each.text, each.tone)}</tr>" for each in facts)
+    return _scrolled(f"<table>{rows}</table>")
 
 
 def _scrolled(table: str) -> str:

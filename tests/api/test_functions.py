@@ -12,6 +12,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.answer import Answer, Fact, Grid, Sheet, show, to_html, to_page
+from separatrix.capacities import Budget
 
 HEAVY = {"numpy", "torch", "rich", "typer", "flint", "pydantic", "matplotlib"}
 
@@ -69,6 +70,8 @@ def answers(tmp_path_factory):
         "bound of a function": sx.bound(palindrome, "transformer-1layer", 6),
         "profile": sx.profile(palindrome, 6, model="LSTM-(1,8)"),
         "capacity": sx.capacity("lstm-3-256", tasks=["index-lookup"], length=64),
+        "capacity of a hybrid": sx.capacity("jamba-v0.1", tasks=["mqar"]),
+        "capacity under a budget": sx.capacity("jamba-v0.1", tasks=["mqar"], budget=Budget(tokens=64)),
         "design": sx.design("equality", 8),
         "design of a function": sx.design(palindrome, 6),
         "sample": sx.sample("dyck:depth=3", 8, 2),
@@ -137,6 +140,9 @@ def test_capacity_takes_names_configs_files_and_modules(tmp_path):
     kept = [sx.capacity(each) for each in (config, file, str(file))]
     assert {each.state_bits for each in kept} == {2 * 2 * 16 * 32}
     assert sx.capacity(module).bytes_at[64] == 2 * 2 * 16 * 4
+    asked = sx.capacity(module, precision=8, tasks=["index"], length=600)
+    assert [(each.task, each.impossible_at_length) for each in asked.card.limits] == [("index", True)]
+    assert sx.capacity(module, tasks=["index"], length=600).card.limits[0].impossible_at_length is False
     assert sx.capacity("state-spaces/mamba-130m").name == "mamba-130m"
     assert sx.capacity("LSTM-(2,16)").state_bits == kept[0].state_bits
     with pytest.raises(sx.SeparatrixError, match="nearest"):

@@ -46,10 +46,14 @@ def test_the_command_gives_width_formula_and_evidence(call):
     assert "Theorem 5" in data["claim"]
     assert all(each["holds"] for each in data["evidence"])
     assert data["provenance"]["arithmetic"] == "integers"
-    code, out, _ = call(*arguments)
+    code, out, _ = call(*arguments, "--details")
     assert code == 0
     assert "smallest width" in out
     assert "fooling set" in out
+    code, brief, _ = call(*arguments)
+    assert code == 0
+    assert len(brief) < len(out)
+    assert {line for line in brief.splitlines() if "m ≥ 4" in line}
 
 
 def test_heads_and_parameters_count(call):
@@ -72,7 +76,7 @@ def test_the_strongest_bound_stands_first_and_the_papers_is_marked(call):
     # What the atlas shows in its cell is the same number.
     first = lower_sides("index-lookup", "rnn", 1024)[0]
     assert int(first.number) == data["bounds"][0]["bits_needed"] == 6144
-    _, out, _ = call(*arguments)
+    _, out, _ = call(*arguments, "--details")
     said = " ".join(out.replace("│", " ").split())
     assert "smallest state 384 numbers of 16 bits, for 6144 bits" in said
     assert "derived here, not in the papers" in said

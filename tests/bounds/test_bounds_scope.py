@@ -2,18 +2,16 @@
 
 import json
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import numpy
 import pytest
 
 from separatrix.bit_counts import bits_for
-from separatrix.bounds import ModelSize, bounds, protocol_bounds
+from separatrix.bounds import ModelSize, bits_needed, bounds, protocol_bounds
 from separatrix.bounds.claims._scope import parted_pairs
 from separatrix.bounds.upper_bounds import special_facts
 from separatrix.bounds.user_bound import check_user_bound
 from separatrix.cli.app import run
-from separatrix.cli.state_bits import _needed
 from separatrix.tasks import tasks
 from separatrix.tasks.problems._points import GRID
 from tests.communication.oracles import residual_counts
@@ -68,11 +66,9 @@ def test_triple_matching_that_counts_the_query_is_a_constant_and_not_bounded():
 
 
 def test_a_recorded_run_is_not_held_against_a_bound_that_says_nothing():
-    def needed(task):
-        return _needed(SimpleNamespace(spec=SimpleNamespace(task=task.name, length=9, the_task=lambda: task)))
-
-    assert needed(tasks()["match3-last"])[0] == 4
-    assert needed(tasks()["match3-last"].with_parameters(exclude_query=False)) == (None, "", [])
+    found, task = protocol_bounds("match3-last", "rnn"), tasks()["match3-last"]
+    assert bits_needed(found, task, 9)[0] == 4
+    assert bits_needed(found, task.with_parameters(exclude_query=False), 9) == (None, "", [])
 
 
 def test_a_run_has_learned_one_function_and_not_its_class():
@@ -84,8 +80,7 @@ def test_a_run_has_learned_one_function_and_not_its_class():
     chosen = class_of_thresholds.with_parameters(function_seed=1)
     assert bound.required_bits(8, chosen) == 0 and "one member of the class" in bound.why_inapplicable(8, chosen)
     for task, bits in ((class_of_thresholds, None), (member, 4), (chosen, None)):
-        record = SimpleNamespace(spec=SimpleNamespace(task=task.name, length=8, the_task=lambda task=task: task))
-        assert _needed(record)[0] == bits
+        assert bits_needed(protocol_bounds(task.name, "rnn"), task, 8)[0] == bits
 
 
 def test_a_majority_is_not_disjointness():

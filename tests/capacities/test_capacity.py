@@ -169,7 +169,7 @@ def test_layers_described_by_hand():
             "keeps a state of fixed size, so it is a recurrent",
         ),
         ((recurrent("x", 4, StatePart("h", 4, "4")),), 2, (), "read 2 times"),
-        ((LayerDescription(kind="unstated", name="mine", width=16),), 1, (), "mine does not say what it carries"),
+        ((LayerDescription(kind="unstated", name="mine", width=16),), 1, (), "it is not stated what is passed"),
         ((local_attention(16, 2, 8, 4, count=2),), 1, ("rnn",), "bounded window"),
         ((local_attention(16, 2, 8, 4),), 1, ("rnn", "transformer-1layer"), "Theorem 4"),
         ((attention(16, 2, 8),), 1, ("transformer-1layer",), "one-layer"),

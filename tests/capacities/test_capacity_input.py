@@ -223,7 +223,7 @@ def test_verb_reads_the_bits_of_a_number_from_the_file_of_a_folder(tmp_path, cap
     assert run(["capacity", str(tmp_path), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["precision_bits"], data["precision_source"], data["guessed"]) == (32, "guess", True)
-    assert "its config says 'int4'" in data["precision_from"]
+    assert "its config names 'int4'" in data["precision_from"]
     (tmp_path / "config.json").write_text(json.dumps({**GOOD, "expand": 0.3}))
     refused(capsys, [str(tmp_path)], f"{tmp_path / 'config.json'}: expand × hidden_size is 2.4")
 
@@ -446,3 +446,35 @@ def test_memory_is_drawn_as_a_page_that_needs_nothing_else(tmp_path, capsys):
     assert 'src="http' not in text
     refused(capsys, ["gpt2", "--plot", str(tmp_path / "memory.pdf")], "memory.pdf", ".html")
     refused(capsys, ["gpt2", "--memory", "0GB"], "--memory 0GB", "above 0")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model_type": "gpt2", "n_layer": 1, "num_hidden_layers": 6, "n_embd": 32, "n_head": 4},
+        {"model_type": "gpt2", "n_layer": 6, "hidden_size": 64, "n_embd": 32, "n_head": 4},
+        {"model_type": "bloom", "n_layer": 6, "hidden_size": 64, "n_embed": 32, "n_head": 4},
+    ],
+)
+def test_two_names_of_one_size_that_differ_are_refused(fields):
+    with pytest.raises(SeparatrixError, match="names of one size"):
+        describe(fields)
+    agreeing = {**fields, "num_hidden_layers": 6, "n_layer": 6, "hidden_size": 32}
+    assert describe(agreeing).depth == describe({**agreeing, "n_layer": None}).depth == 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("llama", {"head_dim": 1}),
+        ("stablelm", {"hidden_size": 24, "rope_parameters": {"partial_rotary_factor": 0.25}}),
+        ("stablelm", {"hidden_size": 24, "partial_rotary_factor": 0.25}),
+        ("gpt_oss", {"head_dim": 3}),
+    ],
+)
+def test_heads_whose_keys_rotary_positions_widen_are_refused(kind, more):
+    """Of one turned number transformers makes two: these cards would count fewer bytes than its caches hold."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    with pytest.raises(SeparatrixError, match="rotary"):
+        describe({"model_type": kind, **sizes, **more})
+    assert describe({"model_type": kind, **sizes, "head_dim": 8}).depth == 2

@@ -3,6 +3,7 @@
 import gc
 import json
 import warnings
+from random import Random
 
 import pytest
 
@@ -72,6 +73,49 @@ def reads_ahead(model) -> bool:
     with torch.no_grad():
         first, second = (model(input_ids=each, use_cache=False).logits[0, :14] for each in (text, other))
     return not torch.allclose(first, second, atol=1e-4 * float(first.abs().max()))
+
+
+RANDOM_SIZES: dict[str, tuple[int | bool, ...]] = {
+    "num_hidden_layers": (1, 2, 3, 5), "num_attention_heads": (2, 4, 8), "num_key_value_heads": (1, 2),
+    "head_dim": (8, 10, 12), "sliding_window": (2, 3, 7, 40), "attention_chunk_size": (2, 3, 7, 40),
+    "kv_lora_rank": (6, 10), "qk_rope_head_dim": (2, 6), "linear_num_key_heads": (1, 2),
+    "linear_num_value_heads": (2, 4), "linear_key_head_dim": (2, 6, 8), "linear_value_head_dim": (4, 8),
+    "linear_conv_kernel_dim": (2, 3, 5), "mamba_d_state": (2, 8), "mamba_d_conv": (2, 4), "mamba_expand": (1, 2),
+    "ssm_state_size": (2, 8), "mamba_num_heads": (2, 8), "mamba_head_dim": (4, 8), "conv_kernel": (2, 5),
+    "conv_L_cache": (2, 4), "num_kv_shared_layers": (0, 1, 2), "index_head_dim": (8, 32),
+    "attention_k_eq_v": (True, False), "global_head_dim": (8, 16), "tie_word_embeddings": (True, False),
+}  # fmt: skip
+DRAWN = (
+    "llama", "gemma2", "gpt_oss", "llama4_text", "mimo_v2_flash", "gemma4_text", "deepseek_v3", "deepseek_v32",
+    "qwen3_next", "olmo_hybrid", "kimi_linear", "lfm2", "jamba", "granitemoehybrid", "falcon_h1", "nemotron_h",
+    "minimax",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_models_of_random_sizes_hold_the_bytes_of_the_card(kind):
+    """Layers, windows, heads, ranks and kernels are drawn, and what cannot be built or run is drawn again."""
+    drawn, compared = Random(kind), 0
+    base = config_of(kind).to_dict()
+    for _ in range(20):
+        chosen = [name for name in RANDOM_SIZES if base.get(name) is not None and drawn.random() < 0.4]
+        given: dict[str, object] = {name: drawn.choice(RANDOM_SIZES[name]) for name in chosen}
+        for listed in ("layer_types", "layers_block_type"):
+            if isinstance(base.get(listed), list):
+                depth = given.get("num_hidden_layers", len(base[listed]))
+                given[listed] = [drawn.choice(base[listed]) for _ in range(int(str(depth)))]
+        try:
+            config = config_of(kind, **given)
+            model = made_model(kind, config)
+            held = [size(kept(model, length)) for length in (1, 6, 13)]
+        except Exception:  # of any kind: sizes that do not fit together
+            continue
+        card = describe(fields_of(config))
+        assert held == [bytes_at(card, length) for length in (1, 6, 13)], given
+        compared += 1
+        if compared == 4:
+            return
+    raise AssertionError(f"only {compared} of 20 drawn models could be run")
 
 
 @pytest.mark.parametrize(

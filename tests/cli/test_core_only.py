@@ -18,6 +18,7 @@ from separatrix.cli.app import VERBS
 from separatrix.extras import EXTRAS
 from separatrix_kernel.trained import TRAINED_FILE
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
     "attack": [("attack 0b5d1c2e", "train")],
@@ -148,6 +149,16 @@ def ended(commands: list[str], folder: Path, blocked: list[str]) -> dict[str, li
 def test_every_verb_has_a_case():
     assert set(CASES) == {verb.NAME for verb in VERBS}
     assert {extra for cases in CASES.values() for _, extra in cases} <= {None, *EXTRAS.values()}
+
+
+def test_the_readme_names_each_verb_with_the_extra_that_it_always_needs():
+    rows = re.findall(r"^\| (none|`.*) \| (.*) \|$", README.read_text().partition("| extra |")[2], re.MULTILINE)
+    named = {extra: set(re.findall(r"`([a-z]+)[ `]", verbs)) for extra, verbs in rows}
+    for verb, cases in CASES.items():
+        extras = {extra for _, extra in cases}
+        (row,) = {"none"} & {extra or "none" for extra in extras} or extras
+        (words,) = [words for each, words in named.items() if each.startswith((row, f"`{row}`"))]
+        assert verb in words, (verb, row)
 
 
 def test_the_core_computes_without_extras(place, blocked):

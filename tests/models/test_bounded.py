@@ -59,12 +59,12 @@ def test_anyones_own_module_is_recurrent_where_it_says_so(capsys):
     assert own["state_numbers"] == 128 and own["layers"][0]["kind"] == "recurrent"
     silent = told(capsys, "capacity", "tests.models.user_modules:Average-(2,64)")
     assert silent["state_numbers"] is None
-    assert "does not say what it carries" in silent["reason"]
+    assert "it is not stated what is passed" in silent["reason"]
     assert "state_numbers(width, length)" in silent["reason"]
     assert "reads the whole input" not in silent["reason"]
     assert run(["capacity", "tests.models.user_modules:Average-(1,64)"]) == 0
     shown = capsys.readouterr().out
-    assert "it does not say" in shown
+    assert "not stated" in shown
     assert "grows" not in shown
     assert run(["bound", "index-lookup", "--length", "9", "--model", "tests.models.user_modules:Average-(1,64)"]) == 2
     assert "state_numbers(width, length)" in capsys.readouterr().err

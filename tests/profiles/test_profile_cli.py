@@ -172,7 +172,7 @@ def test_a_function_that_takes_more_memory_than_allowed_is_stopped(call):
         (["own.py:parity", "-n", "41", "--alphabet", "1"], ["--length 41", "1 to 40"]),
         (["own.py:parity", "-n", "16", "--max-memory", "1M"], ["--max-memory"]),
         (["own.py:parity", "-n", "16", "--max-memory", "much"], ["not a size"]),
-        (["own.py:parity", "-n", "20", "--max-time", "0.3"], ["--max-time", "largest that fits"]),
+        (["own.py:parity", "-n", "24", "--max-time", "5"], ["--max-time", "largest that fits"]),
         (["own.py:parity", "-n", "4", "--max-time", "-1"], ["--max-time"]),
         (["own.py:parity", "-n", "4", "--alphabet", "aa"], ["--alphabet"]),
         (["own.py:parity", "-n", "4", "--partition", "cut:9"], ["cut:9"]),

@@ -1,6 +1,8 @@
 """The explorer's server: right replies, limits that hold, and refusals for pages of other origins."""
 
 import itertools
+import json
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +157,7 @@ def test_a_client_that_leaves_ends_its_computation(client: httpx.Client) -> None
     asked(client, "verdict", setting=setting)  # the processes for proofs are there from now on
     before = psutil.Process().children(recursive=True)
     with pytest.raises(httpx.ReadTimeout):
-        client.post("/api/verdict", json={"setting": LONG}, timeout=1)
+        client.post("/api/verdict", json={"setting": LONG}, timeout=httpx.Timeout(HANGING, read=1))
     # Others are answered meanwhile.
     assert asked(client, "look", setting={"construction": "equality", "length": 8})
     until = time.monotonic() + HANGING
@@ -165,12 +167,28 @@ def test_a_client_that_leaves_ends_its_computation(client: httpx.Client) -> None
     assert asked(client, "verdict", setting=setting)["state"] == "certified"
 
 
+def test_a_server_that_is_interrupted_while_it_computes_ends_without_a_word(tmp_path: Path) -> None:
+    """The server's exit code and what it says are asserted where it ends."""
+    body = json.dumps({"setting": LONG})
+    with socket.socket() as asking:
+        with running_server(tmp_path / "runs.sqlite", "--max-seconds", "600") as address:
+            host, port = address.removeprefix("http://").split(":")
+            asking.connect((host, int(port)))
+            head = f"POST /api/verdict HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            asking.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            with httpx.Client(base_url=address, timeout=HANGING) as other:  # asked later, answered while it computes
+                assert asked(other, "look", setting={"construction": "equality", "length": 8})
+        assert asking.recv(12) == b"HTTP/1.1 403"
+
+
 def test_many_questions_are_answered_while_proofs_run(client: httpx.Client) -> None:
     setting = {"construction": "index-lookup", "length": 8}
 
     def prove(length: int) -> None:
         with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=2)
+            client.post(
+                "/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=httpx.Timeout(HANGING, read=2)
+            )
 
     with ThreadPoolExecutor(12) as pool:
         proofs = [pool.submit(prove, length) for length in (512, 510, 508)]

@@ -338,9 +338,11 @@ def test_a_proof_beyond_its_time_or_whose_process_dies_is_refused_with_the_limit
             await proof
         assert caught.value.kind == "limit"
         # A process that dies while it is idle does no harm either.
-        (idle,) = pools._pools[True]._pool_manager.worker_manager.workers
+        workers = pools._pools[True]._pool_manager.worker_manager.workers
+        (idle,) = workers
         os.kill(idle, signal.SIGKILL)
-        await asyncio.sleep(0.5)
+        while idle in workers:
+            await asyncio.sleep(0.01)
         assert await pools.answer("look", SHORT, cast("Any", Client()))
 
     in_pools(test, Limits(max_seconds=0.5, workers=1), tmp_path)

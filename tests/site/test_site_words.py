@@ -14,7 +14,6 @@ from separatrix import shipped
 from separatrix.cli import verb_atlas
 from separatrix.constructions import constructions
 from separatrix.site import ordered_sections
-from separatrix.site.experiment_rows import figure_data
 from separatrix.site.html import asset, piece
 from separatrix.site.pages.cells import BITS, Grid
 from separatrix.site.pages.found import Found
@@ -63,23 +62,6 @@ def test_an_experiment_has_the_scale_that_its_runs_are_of(sections):
     assert all(row["recorded"] == len(row["cells"]) for row in rows.values() if row["recorded"])
 
 
-def test_curves_say_at_which_length(site, sections):
-    row = next(row for row in sections["training"]["rows"] if row["figure"] == "figure2-curves")
-    caption = f"Index lookup: curves of training, at length {row['curve_column']}: accuracy over training steps."
-    assert caption in text_of(site, "training.html")
-
-
-def test_exported_figures_say_that_steps_differ(sections):
-    from separatrix.site.training_figures import step_note
-
-    rows = {row.figure: row for row in read_sections(sections)["training"].rows}
-    data = figure_data(rows["figure2-left"])
-    least, most = data.steps
-    assert step_note(data) == f"Steps differ between cells: {least:,} to {most:,}; the paper allows 250,000."
-    beyond = figure_data(rows["qsa-attention"])
-    assert step_note(beyond).startswith("Every model was given at most "), "one cell"
-
-
 def test_a_reader_can_train_each_experiment_with_the_installed_command(site, sections):
     page = text_of(site, "tasks/index-lookup.html").split('id="reproduce"')[1]
     page = html.unescape(re.sub("<[^>]*>", "", page))
@@ -88,12 +70,6 @@ def test_a_reader_can_train_each_experiment_with_the_installed_command(site, sec
     assert all(each in page for each in commands)
     assert all(each.startswith("separatrix ") for each in commands)
     assert training.SECTION.collect_from(Sources(), lambda what: None).steps is None
-
-
-def test_a_table_of_best_runs_is_called_that(site):
-    page = text_of(site, "tasks/index-lookup.html")
-    assert "The best recorded run of each class at each length" in page
-    assert "All recorded runs" not in page
 
 
 # -- theory -------------------------------------------------------------------------------------------------

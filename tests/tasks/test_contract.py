@@ -6,7 +6,7 @@ import random
 import numpy
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
@@ -92,7 +92,7 @@ def test_labels_equal_solve_on_samples(name: str, split: str, length: int) -> No
 
 
 @EVERY_TASK
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 40), split=st.sampled_from(["train", "eval"]))
 def test_fresh_samples_agree_with_solve_and_round_trip(name: str, seed: int, size: int, split: str) -> None:
     task = every_task()[name]

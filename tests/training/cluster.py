@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -33,6 +34,18 @@ if TYPE_CHECKING:
 
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+HANGING = 600
+"""Seconds after which Ray may take a part of itself to be lost; nothing takes as long, however busy the machine."""
+PATIENCE = {
+    "gcs_server_port_wait_time_s": HANGING,
+    "gcs_server_request_timeout_seconds": HANGING,
+    "worker_register_timeout_seconds": HANGING,
+    "agent_register_timeout_ms": 1000 * HANGING,
+    "health_check_timeout_ms": 1000 * HANGING,  # a node that is killed refuses at once
+    "memory_monitor_refresh_ms": 0,  # which kills workers because of what others take
+    "local_fs_capacity_threshold": 1,
+}
+"""Ray's own settings: neither a busy machine nor one with a full memory or disk loses a node or a worker."""
 
 
 @contextmanager
@@ -43,16 +56,37 @@ def two_nodes() -> "Iterator[tuple[Cluster, Any]]":
     cluster that somebody uses.
     """
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        # Sockets need a short path; a busy machine starts the server late. Ray reads these when it is imported.
-        os.environ.update(RAY_TMPDIR=folder, RAY_gcs_server_port_wait_time_s="600")
+        # Sockets need a short path. Ray reads these when it is imported.
+        os.environ.update(RAY_TMPDIR=folder, **{f"RAY_{name}": str(value) for name, value in PATIENCE.items()})
         Path(folder, "ray").mkdir()
+        from ray._private import services
         from ray.cluster_utils import Cluster
 
-        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        services.get_node = patient(services.get_node)  # which a new node asks for half a minute
+        cluster = Cluster()
         try:
-            yield cluster, cluster.add_node(**NODE)
+            cluster.add_node(wait=False, include_dashboard=False, **NODE)
+            node = cluster.add_node(wait=False, **NODE)
+            cluster.wait_for_nodes(HANGING)
+            yield cluster, node
         finally:
             cluster.shutdown()
+
+
+def patient(get_node: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which waits for a node that is not there yet."""
+
+    def waiting(*arguments: Any) -> Any:
+        until = time.monotonic() + HANGING
+        while True:
+            try:
+                return get_node(*arguments)
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.1)
+
+    return waiting
 
 
 def say(**facts: Any) -> None:

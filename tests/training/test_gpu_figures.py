@@ -4,12 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools import gpu_figures_strong as strong
-from tools.gpu_figures import PIECES, Part, groups_of, main, planned
+from tools.gpu_figures import PIECES, SEEDS, Part, groups_of, main, planned
 
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import plain_model
@@ -168,67 +166,43 @@ def test_the_plan_that_ships_can_be_trained():
 # -- the recipe strong ------------------------------------------------------------------------------------
 
 
-def test_the_strong_cells_train_save_and_go_on(tmp_path, capsys):
-    """A rehearsal on a CPU, without what a GPU machine lacks: it ends by itself, goes on, and copies the store."""
-    arguments = [
-        "figure3", "--recipe", "strong", "--scale", "tiny", "--device", "cpu", "--store", str(tmp_path / "s.sqlite"),
-        "--known", str(tmp_path / "none"), "--out", str(tmp_path / "out"), "--at-once", "2",
-    ]  # fmt: skip
-    main([*arguments, "--seconds", "0"])
-    assert "not done yet" in capsys.readouterr().out
-    again = run_without("tools.gpu_figures", *arguments, "--seconds", "3000")
-    assert "all done" in again and "Mamba-(2,16) N=8" in again
-    with Records(tmp_path / "out/s.sqlite", create=False) as records:
+STRONG = """
+[[strong]]
+piece = "figure3"
+model = "Mamba-(2,16)"
+rates = [0.01, 0.02]
+steps = {8 = 4}
+batch = 4
+goal = 0.0
+precision = "float32"
+evaluate_every = 2
+probe_examples = 4
+evaluation_examples = 8
+warmup = 1
+"""
+
+
+def test_strong_cells_of_a_plan_train_to_their_end(tmp_path):
+    """Without what a GPU machine lacks: three seeds at the first rate, one at the other."""
+    (tmp_path / "plan.toml").write_text(STRONG)
+    arguments = ["--plan", str(tmp_path / "plan.toml"), "--folder", str(tmp_path), "--at-once", "2", "--device", "cpu"]
+    assert "all done" in run_without("tools.gpu_figures", *arguments)
+    with Records(tmp_path / "reduced.sqlite", create=False) as records:
         found = records.all()
-    assert {(each.spec.recipe, each.spec.seed) for each in found} == {("strong", seed) for seed in strong.SEEDS}
-    assert all(each.spec.questions > 1 for each in found)
-    told = json.loads((tmp_path / "out/strong.json").read_text())
-    assert told["failed"] == [] and all(row["seeds"] == 3 and row["steps"] == 4 for row in told["cells"])
+    assert {(each.spec.learning_rate, each.spec.seed) for each in found} == {
+        *((0.01, seed) for seed in SEEDS),
+        (0.02, 0),
+    }
+    assert all((each.spec.recipe, each.result.step) == ("strong", 4) and each.spec.questions > 1 for each in found)
 
 
 def test_every_strong_cell_can_be_trained_and_is_one_of_its_figure():
-    whole = strong.goals("whole")
-    names = [goal.group.name for goal in whole]
-    assert len(set(names)) == len(names)
-    figures = {name: experiments()[name].sweep("reduced").cells() for name in {goal.figure for goal in whole}}
-    for goal in whole:
-        spec = goal.first
-        assert spec.recipe == "strong" and (spec.questions > 1) == spec.the_task().asks_last
-        assert len({each.seed for each in goal.group.specs if each.learning_rate == spec.learning_rate}) == 3
-        cells = figures[goal.figure]
+    for part in planned(ROOT / "tools/strong_cells.toml"):
+        cells = experiments()[part.piece].sweep("reduced").cells()
         rows = {plain_model(cell.at("architecture")) for cell in cells}
-        assert plain_model(spec.architecture).replace(f",{strong.LEARNED}", "") in rows
-        assert spec.length in {cell.at("length") for cell in cells}
-
-
-def test_cells_with_most_to_gain_for_a_second_come_first():
-    whole = strong.goals("whole")
-    far = next(goal for goal in whole if goal.paper is not None and goal.paper > 90)
-    ordered = strong.in_order(whole, lambda goal: 0.0 if goal == far else (goal.paper or 0.0))
-    assert ordered[0] == far and len(ordered) == len(whole)
-    compiled = strong.worth_compiling(whole, "auto")
-    assert compiled and len(compiled) < len(whole)
-    assert not strong.worth_compiling(whole, "none") and len(strong.worth_compiling(whole, "all")) == len(whole)
-
-
-def test_a_group_that_fails_is_left_out_and_the_others_go_on(tmp_path, monkeypatch, capsys):
-    wanted = [goal for goal in strong.goals("tiny") if goal.figure == "figure3"][:2]
-    monkeypatch.setattr(strong, "goals", lambda scale: wanted)
-    whole = strong.TurnsExecutor._turn
-
-    def broken(self, seat):
-        if seat.job.group.name == wanted[0].group.name:
-            raise RuntimeError("a kernel is missing")
-        return whole(self, seat)
-
-    monkeypatch.setattr(strong.TurnsExecutor, "_turn", broken)
-    # Of another shape, or it would be taken for as broken as the first.
-    other = replace(wanted[1].group, specs=tuple(spec.with_changes(length=9) for spec in wanted[1].group.specs))
-    wanted[1] = replace(wanted[1], group=other)
-    call = ["--recipe", "strong", "--scale", "tiny", "--device", "cpu", "--store", str(tmp_path / "s.sqlite")]
-    known = ["--known", str(tmp_path / "none")]
-    assert main([*call, *known, "--out", str(tmp_path)]) == 2, "a copy would replace the store"
-    assert main([*call, *known, "--out", str(tmp_path / "out")]) == 1
-    assert "a kernel is missing" in capsys.readouterr().err
-    told = json.loads((tmp_path / "out/strong.json").read_text())
-    assert len(told["failed"]) == 1 and [row["length"] for row in told["cells"]] == [9]
+        for group in part.groups("reduced"):
+            spec = group.specs[0]
+            assert group.together and spec.recipe == "strong" and (spec.questions > 1) == spec.the_task().asks_last
+            assert {each.seed for each in group.specs if each.learning_rate == spec.learning_rate} == set(SEEDS)
+            assert plain_model(spec.architecture).replace(",positions=learned", "") in rows
+            assert spec.length in {cell.at("length") for cell in cells}

@@ -139,12 +139,7 @@ def test_exports_and_reads_back(call, store, tmp_path):  # noqa: F811
     ("arguments", "words"),
     [
         (("forget",), ("forget", "known")),
-        (("show",), ("one run", "0 given")),
         (("show", "0123zz"), ("0123zz", "runs list")),
-        (("compare", "FIRST"), ("at least two",)),
-        (("list", "FIRST"), ("takes no names",)),
-        (("export",), ("one file",)),
-        (("export", "runs.xlsx"), ("runs.xlsx", ".parquet")),
         (("list", "--task", "dick"), ("dick", "nearest: dyck")),
         (("list", "--experiment", "figure33"), ("figure33", "figure3")),
         (("list", "--limit", "-1"), ("--limit -1",)),
@@ -180,7 +175,6 @@ def test_bits_rounds_the_state_of_the_trained_model(call, store):  # noqa: F811
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "bits takes one run"),
         (("TF",), "has no step form"),
         (("LSTM", "--bits", "3,1"), "must ascend"),
         (("LSTM", "--bits", "99"), "99 bits for a number are out of range"),

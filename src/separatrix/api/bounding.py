@@ -59,7 +59,7 @@ class Bounded(Answer):
     known_from_above: list[dict[str, str]]
 
     def __bool__(self) -> bool:
-        """Whether nothing that was run refutes the bound."""
+        """Return whether nothing that was run refutes the bound."""
         return self.holds and all(each["holds"] for each in self.evidence)
 
     def sheet(self) -> Sheet:
@@ -212,7 +212,7 @@ def _answered(
 
 
 def _refuse_idle(kind: "Model", heads: int | None, layers: int | None) -> None:
-    """Heads and layers enter the bounds of models that have them; for any other they would be passed over."""
+    """Refuse heads and layers for a model without them: they would change nothing."""
     given = {"--heads": heads, "--layers": layers}
     idle = ("--heads", "--layers") if kind in ("rnn", "fnn") else ("--layers",) if kind != "graph-transformer" else ()
     for name in idle:
@@ -238,7 +238,7 @@ def _check(task: "Task", length: int, precision: int, heads: int, layers: int, l
 
 
 def _check_member(task: "Task", length: int, tried: int) -> None:
-    """A member of a class may have fewer lengths than the class; beyond those that are drawn a shorter one is tried."""
+    """Refuse a member of a class without inputs of this length, nor of the shorter one that is tried."""
     try:
         task.check_length(tried)
     except SeparatrixError as error:
@@ -339,7 +339,8 @@ def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]
 def own_model(
     text: str, length: int, precision: int, heads: int, layers: int
 ) -> "tuple[Model, ModelSize, tuple[str, ...]]":
-    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
+    """Return the class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is
+    assumed."""
     from separatrix.capacities import which_bounds
     from separatrix.models import ahead_in, bounded_as, description, own_statements, parse_spec
 
@@ -368,7 +369,8 @@ def verdict_on(
     task: "Task",
     length: int,
 ) -> dict[str, Any]:
-    """What the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how long.
+    """Return what the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how
+    long.
 
     ``functions``: the class all of which is impossible, where a bound is about a class and not about one function.
     """

@@ -55,7 +55,7 @@ class Certified(Answer):
     reason_shown: str
 
     def __bool__(self) -> bool:
-        """Whether the network is certified, and no wider than its claim says."""
+        """Return whether the network is certified, and no wider than its claim says."""
         return self.certified and self.width_as_claimed is not False
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,19 +63,17 @@ class Certified(Answer):
         return {name: value for name, value in super().as_dict().items() if name != "reason_shown"}
 
     def sheet(self) -> Sheet:
-        """Claim, verdict, size and files."""
+        """Show claim, verdict, size and files."""
         from separatrix.certificates import WORDS, shown_count, shown_trust
 
         sizes = f"{counted(self.layers, 'layer')}, {counted(self.heads, 'head')}, width {self.width}"
         verdict = f"{WORDS[self.state]}: {self.reason_shown}"
         rows = [
-            Fact("claim", self.claim),
             Fact("verdict", verdict, TONES[self.state]),
+            Fact("claim", self.claim),
             Fact("inputs covered", shown_count(self.inputs_covered)),
-            Fact("method", self.method),
-            *([Fact("trust", shown_trust(self.trust))] if self.trust else []),
             Fact("size", f"{sizes}, {self.size_bits} bits"),
-            Fact("arithmetic", f"{self.arithmetic} ({self.precision_bits} bits)"),
+            *([Fact("trust", shown_trust(self.trust))] if self.trust else []),
             Fact("certificate", self.certificate or "none"),
         ]
         if self.own and self.certified:
@@ -84,7 +82,7 @@ class Certified(Answer):
             )
         if self.width_as_claimed is False:
             wrong = f"claimed_width gives {self.claimed_width}, the network has {self.width}"
-            rows.insert(1, Fact("width", f"{wrong}: what the claim says about its size is false", "bad"))
+            rows.insert(2, Fact("width", f"{wrong}: what the claim says about its size is false", "bad"))
         if self.own_task and self.state == "undecided":
             rows.insert(
                 2, Fact("a task of your own", "all inputs are tried, up to 2^20; no other method knows the task")
@@ -96,7 +94,11 @@ class Certified(Answer):
                 Fact("it shows", self.counterexample_shown["in_words"]),
                 Fact("run it again", f"separatrix check {kept} --replay" if kept else KEEP),
             ]
-        return Sheet(facts=tuple(rows))
+        details = (
+            Fact("method", self.method),
+            Fact("arithmetic", f"{self.arithmetic} ({self.precision_bits} bits)"),
+        )
+        return Sheet(facts=tuple(rows), details=details)
 
 
 @checked
@@ -239,7 +241,7 @@ class Checked(Answer):
     reason_shown: str
 
     def __bool__(self) -> bool:
-        """Whether the certificate is valid."""
+        """Return whether the certificate is valid."""
         return self.valid
 
     def as_dict(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Compared(Answer):
         return tuple(found)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {**super().as_dict(), "warnings": list(self.warnings)}
 
     def sheet(self) -> Sheet:
@@ -136,7 +136,7 @@ class Compared(Answer):
                 for each in self.entries
                 if each.task == task
             ]
-            found.append(curve_figure(task, curves, name=f"compare-{number}").svg)
+            found.append(curve_figure(task, curves, name=f"compare-{number}", small=True).svg)
         return tuple(found)
 
 

@@ -20,7 +20,8 @@ def dataset(
     seed: int = 0,
     count: int | None = None,
 ) -> "ExampleStream":
-    """A torch ``IterableDataset`` of a task's examples; the same seed gives the same ones for any number of workers.
+    """Return a torch ``IterableDataset`` of a task's examples; the same seed gives the same ones for any number of
+    workers.
 
     An example is a dict of ``input_ids`` and ``labels``, −100 where no answer is asked. ``count``: how many examples;
     without end if not given. ``export(folder, kind)`` writes them as "jsonl", "npz" or "huggingface", with a data card.

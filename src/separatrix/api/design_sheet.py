@@ -21,11 +21,11 @@ NAMED = {
 def design_sheet(found: "Design") -> Sheet:
     """Show what each design needs and what is enough, why, and which presets pass."""
     positions = found.task.positions(found.length)
-    title = f"{found.task.name} at N = {found.length:,}: {positions:,} positions, right on every input"
+    title = f"{found.task.name} at N = {found.length:,}: {positions:,} positions, correct on every input"
     designs = Grid("", ("design", "needs at least", "enough", "evidence"), tuple(map(_design, found.rows)))
     grids = (designs, _arguments(found), _presets(found))
     notes = [
-        "Not excluded means that every bound that covers a preset leaves room: no promise that some weights of it do "
+        "Not excluded means that every bound that covers a preset is satisfied: no promise that some weights of it do "
         "the task, and none that training finds them. Lengths count symbols of the task, not tokens of a tokeniser."
     ]
     short = dict.fromkeys(
@@ -51,7 +51,7 @@ def _design(row: "Row") -> tuple[str, ...]:
 
 
 def _arguments(found: "Design") -> Grid:
-    """A row for each argument, not for each design that it holds for."""
+    """Return a row for each argument, not for each design that it holds for."""
     rows = [
         (
             f"at least {need.at_least:,} {need.quantity}",
@@ -65,7 +65,7 @@ def _arguments(found: "Design") -> Grid:
 
 
 def _presets(found: "Design") -> Grid:
-    """The presets by outcome, the smallest memory first; of those that are excluded, why."""
+    """Return the presets by outcome, the smallest memory first; of those that are excluded, why."""
     from separatrix.table import Outcome
 
     positions = found.task.positions(found.length)

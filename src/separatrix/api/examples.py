@@ -48,7 +48,7 @@ class Sampled(Answer):
         }
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Number, input and answers of each example, as text."""
+        """Return number, input and answers of each example, as text."""
         joined = " " if self.of.classes(self.length) else "; "
         return [
             (
@@ -83,7 +83,7 @@ def sample(
     seed: int = 0,
     split: "Split" = "eval",
 ) -> Sampled:
-    """Random examples of a task with their answers; the same seed gives the same examples.
+    """Draw random examples of a task with their answers; the same seed gives the same examples.
 
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function.
 

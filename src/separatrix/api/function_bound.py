@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from separatrix.profiles import FunctionTask, Profile
 
 COVERED = ("rnn", "transformer-1layer")
-RECURRENT = "any numbers of p bits, the state handed on step by step"
+RECURRENT = "any numbers of p bits, the state passed on step by step"
 ATTENTION = "fixed point: a sum is rounded once"
-DETERMINISTIC = "the model is deterministic and right on every input of length N"
+DETERMINISTIC = "the model is deterministic and correct on every input of length N"
 
 
 def profiled(task: "FunctionTask", length: int, precision: int) -> "Profile":
@@ -159,13 +159,18 @@ def _evidence(found: "Profile") -> dict[str, Any]:
     return {"kind": "verified", "holds": True, "text": f"counted on all {inputs} inputs of length {found.length}"}
 
 
+def fewest_states(found: "Profile") -> tuple[int, str]:
+    """Return the states of the smallest automaton that is known to compute a function, and at which lengths it does."""
+    states = found.residuals.automaton_states if found.yes_no else found.residuals.states
+    if found.automaton is not None and found.automaton.exact and found.automaton.states <= states:
+        return found.automaton.states, f"at every length up to N = {found.length}"
+    return states, f"at exactly N = {found.length}"
+
+
 def _above(found: "Profile") -> list[dict[str, str]]:
     """Recurrent models that compute it: the residual class as the state, whose update depends on time as Theorem 2
     allows, and the smallest automaton that is known, whose update does not."""
-    states = found.residuals.automaton_states if found.yes_no else found.residuals.states
-    where = f"at exactly N = {found.length}"
-    if found.automaton is not None and found.automaton.exact and found.automaton.states <= states:
-        states, where = found.automaton.states, f"at every length up to N = {found.length}"
+    states, where = fewest_states(found)
     known = [(max(1, bits_for(states)), f"an automaton of {states} states computes it {where}")]
     if found.table.kind == "decision":
         text = f"the residual class as the state, with an update that depends on time, at exactly N = {found.length}"

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from separatrix.api.function_bound import ATTENTION, RECURRENT, profiled
+from separatrix.api.function_bound import ATTENTION, RECURRENT, fewest_states, profiled
 from separatrix.bit_counts import bits_for
 from separatrix.capacities import Preset, capacity, presets
 from separatrix.errors import SeparatrixError
 from separatrix.profiles import FunctionTask, Profile, exclusion
 from separatrix.table import Design, Enough, Judged, Need, Outcome, Row, certify_sparse_form
-
-WHOLE = "deterministic models that are right on every input of this length"
 
 
 def function_design(task: FunctionTask, length: int, precision: int, heads: int) -> Design:
@@ -18,16 +16,19 @@ def function_design(task: FunctionTask, length: int, precision: int, heads: int)
         raise SeparatrixError(f"--heads {heads} is for the tasks of the papers; of a function leave it out")
     found = profiled(task, length, precision)
     here = found.lengths[-1]
-    handed = Need("bits of memory", here.handed_on, RECURRENT, "BHBK24 Theorem 2", False, WHOLE)
-    kept = (handed,) if here.handed_on else ()
+    before = "⌈log2 of the residual classes⌉ before the last position"
+    passed_on = Need("bits of memory", here.handed_on, before, "BHBK24 Theorem 2", False, RECURRENT)
+    kept = (passed_on,) if here.handed_on else ()
     back = here.reads_back
-    reach = (Need("positions back", back, "any numbers", "elementary", False, WHOLE),) if back else ()
+    farthest = f"the output depends on the position {back} before the last"
+    reach = (Need("positions back", back, farthest, "elementary", False, "any numbers"),) if back else ()
+    classes = f"⌈log2 of {max(found.residuals.classes):,} residual classes⌉ after some prefix"
     automaton = _automaton(found)
     sparse = _sparse(found)
     rows = (
         Row(
             "recurrent",
-            (Need("state bits", here.state_bits, RECURRENT, "BHBK24 Theorem 2", False, WHOLE),),
+            (Need("state bits", here.state_bits, classes, "BHBK24 Theorem 2", False, RECURRENT),),
             (automaton,),
         ),
         Row("windows", (*reach, *kept), (), "windows that cover the whole text"),
@@ -42,13 +43,14 @@ def function_design(task: FunctionTask, length: int, precision: int, heads: int)
 def _one_layer(found: Profile) -> tuple[Need, ...]:
     if found.need is None or found.need.width == 1:
         return ()
-    return (Need("width of one head", found.need.width, ATTENTION, "BHBK24 Theorem 4, repaired", False, WHOLE),)
+    bits = f"the best partition found needs {found.need.bits:,} bits of communication"
+    return (Need("width of one head", found.need.width, bits, "BHBK24 Theorem 4, repaired", False, ATTENTION),)
 
 
 def _automaton(found: Profile) -> Enough:
-    states = found.residuals.automaton_states if found.yes_no else found.residuals.states
+    states, where = fewest_states(found)
     bits = max(1, bits_for(states))
-    how = f"an automaton of {states:,} states for exactly N = {found.length}"
+    how = f"an automaton of {states:,} states computes it {where}"
     return Enough("automaton", "counted here", "fact", 1, 1, bits, 1, bits, how, memory_bits=bits)
 
 

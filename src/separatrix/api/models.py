@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def described(given: "str | Path | Mapping[str, Any]", precision: int | None = None) -> "ModelDescription":
-    """The model that a text or a config names; of this package's own with states counted in numbers of so many bits.
+    """Return the model that a text or a config names; of this package's own with states counted in numbers of so many
+    bits.
 
     >>> described("LSTM-(3,256)").state_numbers, described("mamba-130m").family
     (1536, 'mamba')

@@ -38,7 +38,7 @@ class FoundCode(Answer):
         return {name: value for name, value in super().as_dict().items() if name != "vectors"}
 
     def sheet(self) -> Sheet:
-        """Width and inner products, the limits, the first vectors."""
+        """Show width and inner products, the limits, the first vectors."""
         optimal = ", so no code is narrower" if self.width == self.delsarte_limit else ""
         facts = (
             Fact("vectors", str(self.count)),
@@ -159,7 +159,7 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
 
 
 def unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> str:
-    """Why fewer bits are used than were asked for, in a line; empty where all of them are.
+    """Return why fewer bits are used than were asked for, in a line; empty where all of them are.
 
     ``offered`` is the rounding where the caller takes an arithmetic by name: steps of 2^-b up to 2^b have 2b + 2 bits
     at every length.

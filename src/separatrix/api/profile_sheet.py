@@ -68,7 +68,7 @@ def _partition(each: "PartitionProfile") -> tuple[str, ...]:
 
 
 def _lengths(found: "Profile") -> Grid:
-    """Every length that was run; a ratio is that of a count to the most at any shorter length."""
+    """Return every length that was run; a ratio is that of a count to the most at any shorter length."""
     classes, rectangles = found.ratios(lambda each: each.classes), found.ratios(lambda each: each.rectangles)
     rows = tuple(
         (

@@ -1,4 +1,4 @@
-"""``sx.profile``, ``sx.capacity`` and ``sx.design``: what a function needs, a model keeps, a task asks for."""
+"""``sx.profile``, ``sx.capacity`` and ``sx.design``: what a function needs, a model keeps, a task requires."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.bounds import Numbers
-    from separatrix.capacities import Budget, Capacity
+    from separatrix.capacities import Budget, CacheNeed, Capacity
     from separatrix.models import Held, Measured
     from separatrix.profiles import Estimate, Exclusion, Limits, Profile
     from separatrix.table import Design, ProvedNetwork
@@ -51,11 +51,11 @@ class Profiled(Answer):
         return tuple(self.found.residuals.classes)
 
     def __bool__(self) -> bool:
-        """Whether no network that was built for the function failed."""
+        """Return whether no network that was built for the function failed."""
         return self.network is None or self.network.certified
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         from separatrix.profiles import profile_record
 
         return {**plain(profile_record(self.found)), "network": plain(self.network), "model": plain(self.model)}
@@ -133,7 +133,7 @@ class Kept(Answer):
 
     @property
     def state_bits(self) -> int | None:
-        """Bits that the model hands from token to token; None where they grow with the length."""
+        """Bits that the model passes from token to token; None where they grow with the length."""
         return self.card.state_bits
 
     @property
@@ -162,14 +162,14 @@ class Kept(Answer):
         return self.measured is None or self.measured.agrees
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         from separatrix.capacities import capacity_record
 
         seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
         return {**plain(capacity_record(self.card)), **({} if seen is None else {"measured": seen})}
 
     def sheet(self) -> Sheet:
-        """Memory first, then what is impossible."""
+        """Show memory first, then what is impossible."""
         card = self.card
         kept = "grows with the input" if card.state_bits is None else f"{card.state_bits:,} bits"
         rows = [Fact("state", kept), Fact("bounds", card.reason)]
@@ -184,9 +184,28 @@ class Kept(Answer):
             for each in card.limits
             if each.scope == "model"
         )
+        if self.measured is not None and self.by_config:
+            rows.append(Fact("its config", "gives the same bytes" if self.agrees else "gives other bytes"))
         grid = Grid("Impossible for any weights", ("task", "from N =", "bits needed", "claim"), limits)
         note = "Satisfying a bound implies neither ability nor learnability."
-        return Sheet(self.name, tuple(rows), (grid,) if limits else (), (note,))
+        return Sheet(self.name, tuple(rows), (*((grid,) if limits else ()), *self._caches()), (note,))
+
+    def _caches(self) -> tuple[Grid, ...]:
+        """What the tasks need of caches that grow, or under a budget the lengths at which they are impossible."""
+        card = self.card
+        if not card.needs:
+            return ()
+        bounded = card.budget.bounded
+        title = f"Impossible for any weights, {card.budget.in_words}" if bounded else "What each cache must keep"
+        columns = ("task", "from N =" if bounded else "tokens", f"bits at N = {card.needs[0].at_length:,}", "claim")
+
+        def head(need: "CacheNeed") -> str:
+            if not bounded:
+                return f"{need.tokens:,}"
+            return "never" if need.first_impossible is None else f"{need.first_impossible:,}"
+
+        rows = tuple((each.task, head(each), f"{each.needed_bits:,}", each.claim) for each in card.needs)
+        return (Grid(title, columns, rows),)
 
 
 @checked
@@ -217,17 +236,19 @@ def capacity(
     from separatrix.capacities import Budget
     from separatrix.capacities import capacity as card_of
 
+    seen = None
     if not isinstance(model, str | Path | Mapping):
         from separatrix.models import LENGTHS
         from separatrix.models import capacity as measure
 
         seen = measure(model, lengths or LENGTHS, keeps=keeps, length=length)
-        return Kept(seen.card, seen)
-    if lengths is not None or keeps is not None:
+        found = seen.card.model
+    elif lengths is not None or keeps is not None:
         raise SeparatrixError("lengths and keeps are for a model at hand; of a name or config give length")
+    else:
+        found = described(str(model) if isinstance(model, Path) else model, precision)
     computed = numbers_named(arithmetic) if isinstance(arithmetic, str) else arithmetic
-    text = str(model) if isinstance(model, Path) else model
-    return Kept(card_of(described(text, precision), precision, length, alphabet, tasks, computed, budget or Budget()))
+    return Kept(card_of(found, precision, length, alphabet, tasks, computed, budget or Budget()), seen)
 
 
 # -- a task ---------------------------------------------------------------------------------------------------------
@@ -240,7 +261,7 @@ class Designed(Answer):
     found: "Design"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return self.found.plain()
 
     def sheet(self) -> Sheet:

@@ -23,7 +23,6 @@ from separatrix.arithmetic.interface import BooleanArray as BooleanArray
 from separatrix.arithmetic.interface import Products as Products
 from separatrix.arithmetic.interface import RawArray as RawArray
 from separatrix.arithmetic.interface import Rounding as Rounding
-from separatrix.arithmetic.interface import Shape as Shape
 from separatrix.arithmetic.interface import UndecidedError as UndecidedError
 from separatrix.arithmetic.interface import Values as Values
 from separatrix.arithmetic.naming import ARITHMETIC_NAMES as ARITHMETIC_NAMES

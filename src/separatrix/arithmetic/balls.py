@@ -229,7 +229,7 @@ def _enclosure(numerator: int, denominator: int) -> arb:
 
 
 def exact_fraction(ball: arb) -> Fraction:
-    """The value of a ball without a radius.
+    """Return the value of a ball without a radius.
 
     >>> exact_fraction(arb(3) / 4)
     Fraction(3, 4)

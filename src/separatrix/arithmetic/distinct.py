@@ -10,7 +10,7 @@ LARGEST_CODE = 1 << 62
 
 
 def distinct(rows: Raw) -> tuple[Raw, Raw]:
-    """The different rows in ascending order, and for each row which of them it is, as ``numpy.unique`` has them.
+    """Return the different rows in ascending order, and for each row which of them it is, as ``numpy.unique`` has them.
 
     >>> distinct(numpy.array([[2, 1], [1, 5], [2, 1]]))[1].tolist()
     [1, 0, 1]

@@ -50,7 +50,7 @@ def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
 
 
 def _results(values: list[int], first: int, last: int, grid: Grid) -> list[int]:
-    """The saturated rounding for each value from ``first`` to ``last``, where nothing changes any more."""
+    """Return the saturated rounding for each value from ``first`` to ``last``, where nothing changes any more."""
     between = _exponentials([value for value in values if first < value < last and value], grid)
     between[0] = grid.scale
     return [between.get(value, 0 if value < 0 else grid.limit) for value in values]

@@ -226,7 +226,7 @@ class Floating(Arithmetic):
         return np.sum(self._accumulated(array), axis=axis, keepdims=True)
 
     def _summed_in_order(self, array: RawArray, axis: Axis, keepdims: bool) -> RawArray:
-        """The last of the running sums; of several axes the last one runs fastest."""
+        """Return the last of the running sums; of several axes the last one runs fastest."""
         values = np.asarray(array)
         axes = range(values.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
         summed = sorted({each % values.ndim for each in axes})
@@ -248,7 +248,7 @@ class Floating(Arithmetic):
 
 
 def _exp_rounded(value: float) -> float:
-    """The exponential of a float32 rounded to float32, to nearest.
+    """Return the exponential of a float32 rounded to float32, to nearest.
 
     Balls of growing precision enclose it until both ends round alike. They do: but for 0 the exponential is
     transcendental, so it is not halfway between two floats.

@@ -34,7 +34,8 @@ def exponentials() -> npt.NDArray[np.int64]:
 
 
 def sum_of_powers(gaps: npt.NDArray[Any], denominator: int) -> npt.NDArray[np.int64]:
-    """An upper bound, in units of 2^-40, of Σ e^(-gap) over the last axis, for gaps ≥ 0 in units of 1/denominator."""
+    """Return an upper bound, in units of 2^-40, of Σ e^(-gap) over the last axis, for gaps ≥ 0 in units of
+    1/denominator."""
     if gaps.dtype != object and int(gaps.max(initial=0)) * STEPS >= WORD:
         gaps = gaps.astype(object)
     places = np.minimum(gaps * STEPS // denominator, STEPS * DEEPEST).astype(np.int64)

@@ -18,7 +18,8 @@ from separatrix.arithmetic.interface import BooleanArray, RawArray
 
 
 def softmax_rounded_once(array: RawArray, mask: BooleanArray, grid: Grid) -> RawArray:
-    """Weights along the last axis; masked entries take no part and get 0. Each different row is computed once."""
+    """Return weights along the last axis; masked entries take no part and get 0. Each different row is computed
+    once."""
     flat = array.reshape(-1, array.shape[-1])
     taking = np.broadcast_to(mask, array.shape).reshape(flat.shape)
     result = np.zeros_like(flat)
@@ -34,7 +35,7 @@ def softmax_rounded_once(array: RawArray, mask: BooleanArray, grid: Grid) -> Raw
 
 
 def _weights(scores: tuple[tuple[int, int], ...], grid: Grid) -> dict[int, int]:
-    """The rounded weight of each different score."""
+    """Return the rounded weight of each different score."""
     if len(scores) == 1:
         ((score, count),) = scores
         one, number = np.array([grid.scale], dtype=object), np.array([count], dtype=object)

@@ -40,6 +40,7 @@ from separatrix.bounds.upper_bounds import input_bits as input_bits
 from separatrix.bounds.upper_bounds import special_facts as special_facts
 from separatrix.bounds.upper_bounds import takes as takes
 from separatrix.bounds.user_bound import Judgement as Judgement
+from separatrix.bounds.user_bound import bits_needed as bits_needed
 from separatrix.bounds.user_bound import check_user_bound as check_user_bound
 from separatrix.bounds.user_bound import claimed as claimed
 from separatrix.bounds.user_bound import consistent_bounds as consistent_bounds

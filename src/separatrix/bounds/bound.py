@@ -58,11 +58,11 @@ class Bound(ABC):
     growths: Mapping[str, Growth] = field(default_factory=dict[str, Growth])
 
     def applies(self, task: str, model: str) -> bool:
-        """Whether this entry speaks about a task and a class of models."""
+        """Return whether this entry speaks about a task and a class of models."""
         return task in self.task_names and model in self.models
 
     def growth_for(self, task: str) -> Growth:
-        """How the bounded size grows with N for one of the tasks; cells of graph tasks have N numbers each."""
+        """Return how the bounded size grows with N for one of the tasks; cells of graph tasks have N numbers each."""
         return self.growths.get(task, self.growth)
 
     @abstractmethod
@@ -109,7 +109,8 @@ class ProtocolBound(Bound):
         return self.simulation.quantity
 
     def required_bits(self, length: int, task: Task | None = None) -> int:
-        """Bits that every protocol for the hidden problem exchanges at this length; 0 where the bound says nothing."""
+        """Return bits that every protocol for the hidden problem exchanges at this length; 0 where the bound says
+        nothing."""
         chosen = self.task_of(task)
         if self.why_inapplicable(length, chosen):
             return 0
@@ -120,36 +121,37 @@ class ProtocolBound(Bound):
         return -(-given * self.factor.numerator // self.factor.denominator)
 
     def why_inapplicable(self, length: int, task: Task | None = None) -> str:
-        """Why the bound says nothing about the task as its parameters have it; empty where it does."""
+        """Return why the bound says nothing about the task as its parameters have it; empty where it does."""
         return "" if self.outside is None else self.outside(self.task_of(task), length)
 
     def of_a_class(self, task: Task) -> str:
-        """The class of functions all of which a model must compute; empty where the task's own function is bounded."""
+        """Return the class of functions all of which a model must compute; empty where the task's own function is
+        bounded."""
         return "" if self.stands_for is None else self.stands_for(task)
 
     def needs_in_words(self, length: int, task: Task | None = None) -> str:
-        """The formula of the required bits, for the parameters of the task."""
+        """Return the formula of the required bits, for the parameters of the task."""
         return self.in_words if self.words is None else self.words(self.task_of(task), length)
 
     def available_bits(self, length: int, size: ModelSize, task: Task | None = None) -> int:
-        """Bits of the protocol that a model of this size gives at this length."""
+        """Return bits of the protocol that a model of this size gives at this length."""
         return self.simulation.bits(size, self.setting_at(length, task))
 
     def setting_at(self, length: int, task: Task | None = None) -> Setting:
-        """What the simulation has to know about the task at this length."""
+        """Return what the simulation has to know about the task at this length."""
         given = cast("object", self.setting(self.task_of(task), length))
         if not isinstance(given, Setting):
             raise _wrong_part(f"setting of {self.name}", given, f" at length {length}", "a Setting")
         return given
 
     def possible(self, length: int, size: ModelSize, task: Task | None = None) -> bool:
-        """Whether the bound leaves room for a model of this size at this length."""
+        """Return whether the bound leaves room for a model of this size at this length."""
         return self.required_bits(length, task) <= self.available_bits(length, size, task)
 
     def smallest_width(
         self, length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None
     ) -> int:
-        """The smallest width that the bound leaves open; every smaller model fails on some input of length N."""
+        """Return the smallest width that the bound leaves open; every smaller model fails on some input of length N."""
         needed = self.required_bits(length, task)
 
         def enough(width: int) -> bool:
@@ -158,7 +160,8 @@ class ProtocolBound(Bound):
         return smallest_number(enough)
 
     def longest_length(self, size: ModelSize, task: Task | None = None) -> int | None:
-        """The largest N that a model of this size could still handle; every larger N is impossible for any weights.
+        """Return the largest N that a model of this size could still handle; every larger N is impossible for any
+        weights.
 
         0 when no length is possible; None when there is no such N, because lengths of 2^200 stay possible: the bound
         never bites, or it says nothing of long inputs of a task with these parameters.
@@ -195,24 +198,24 @@ class ProtocolBound(Bound):
             )
 
     def inflated(self, factor: Fraction | int) -> "ProtocolBound":
-        """The same bound with its constant multiplied, as tests use it."""
+        """Return the same bound with its constant multiplied, as tests use it."""
         return replace(self, factor=self.factor * factor, name=f"{self.name}×{factor}")
 
     def formula(self, length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None) -> str:
-        """The inequality with the numbers of this length in it."""
+        """Return the inequality with the numbers of this length in it."""
         chosen = self.task_of(task)
         size = ModelSize(1, precision, heads, layers)
         given = self.simulation.formula(size, self.setting_at(length, chosen))
         return f"{given} ≥ {self.required_bits(length, chosen)} = {self.needs_in_words(length, chosen)} at N = {length}"
 
     def paper_width(self, length: int, precision: int, heads: int = 1, task: Task | None = None) -> int | None:
-        """The smallest width by the paper's own formula, where it gives constants."""
+        """Return the smallest width by the paper's own formula, where it gives constants."""
         if self.paper is None or self.why_inapplicable(length, task):
             return None
         return self.paper(self.task_of(task), length, precision, heads)
 
     def task_of(self, task: Task | None = None) -> Task:
-        """The task to speak about: the first of this bound's unless one is given."""
+        """Return the task to speak about: the first of this bound's unless one is given."""
         if task is None:
             return tasks()[self.task_names[0]]
         if task.name not in self.task_names:
@@ -220,7 +223,8 @@ class ProtocolBound(Bound):
         return task
 
     def evidence(self, limit: int) -> tuple[Evidence, ...]:
-        """The simulation's own support, then the reduction and the fact, run for instances of up to ``limit`` bits."""
+        """Return the simulation's own support, then the reduction and the fact, run for instances of up to ``limit``
+        bits."""
         given = self.checks(limit)
         listed = cast("tuple[object, ...]", given if type(cast("object", given)) is tuple else (given,))
         evidence = tuple(each for each in listed if isinstance(each, Evidence))
@@ -255,18 +259,18 @@ class OpenQuestion(Bound):
     growth: Growth = "open"
 
     def evidence(self, limit: int) -> tuple[Evidence, ...]:
-        """What is known about it; nothing runs."""
+        """Return what is known about it; nothing runs."""
         del limit
         return self.known
 
 
 def _wrong_part(what: str, given: object, where: str, wanted: str) -> SeparatrixError:
-    """What is said about a function of a bound that gives something else than it should."""
+    """Return what is said about a function of a bound that gives something else than it should."""
     return SeparatrixError(f"{what} gives {repr(given)[:80]}{where}; give {wanted}")
 
 
 def smallest_number(enough: Callable[[int], bool]) -> int:
-    """The smallest whole number from 1 on with a property that larger numbers keep.
+    """Return the smallest whole number from 1 on with a property that larger numbers keep.
 
     >>> smallest_number(lambda number: number**2 >= 1000)
     32
@@ -282,7 +286,7 @@ def smallest_number(enough: Callable[[int], bool]) -> int:
 
 
 def _largest(low: int, high: int, needed: Callable[[int], int], given: Callable[[int], int]) -> int | None:
-    """The largest number in low … high with needed ≤ given, where both never decrease.
+    """Return the largest number in low … high with needed ≤ given, where both never decrease.
 
     An interval holds none if its smallest need exceeds its largest supply; otherwise its halves are searched, the upper
     one first. Nothing is assumed about how often the two cross.

@@ -12,7 +12,7 @@ from separatrix.user_files import user_modules
 
 
 def bounds() -> Catalog[Bound]:
-    """All bounds, barriers and conjectures by name.
+    """Return all bounds, barriers and conjectures by name.
 
     >>> bounds()["index-lookup-rnn"].claim
     'BHBK24 Theorem 3'
@@ -37,7 +37,7 @@ def _check_names(bound: Bound) -> None:
 
 
 def bounds_for(task: str, model: str) -> tuple[Bound, ...]:
-    """Everything the catalog says about a task and a class of models, sorted by name; unknown names raise.
+    """Return everything the catalog says about a task and a class of models, sorted by name; unknown names raise.
 
     >>> [bound.name for bound in bounds_for("dyck", "transformer-1layer")]
     ['dyck-transformer-1layer']
@@ -48,7 +48,7 @@ def bounds_for(task: str, model: str) -> tuple[Bound, ...]:
 
 
 def model_named(name: str) -> Model:
-    """The class of models with this name; an unknown one raises.
+    """Return the class of models with this name; an unknown one raises.
 
     >>> model_named("rnn")
     'rnn'
@@ -60,7 +60,7 @@ def model_named(name: str) -> Model:
 
 
 def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[ProtocolBound, ...]:
-    """The bounds with numbers, of one task or class of models or of all.
+    """Return the bounds with numbers, of one task or class of models or of all.
 
     >>> [bound.name for bound in protocol_bounds("dyck")]
     ['dyck-rnn', 'dyck-transformer-1layer', 'first-layer-fnn']
@@ -77,7 +77,8 @@ def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[
 def strongest_first(
     found: Iterable[Bound], length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None
 ) -> list[ProtocolBound]:
-    """The bounds with numbers among some, the one that asks for the largest width first; of equals the papers' first.
+    """Return the bounds with numbers among some, the one that asks for the largest width first; of equals the papers'
+    first.
 
     >>> [bound.name for bound in strongest_first(bounds_for("index-lookup", "rnn"), 1024, precision=16)]
     ['index-lookup-alphabet-rnn', 'index-lookup-rnn']

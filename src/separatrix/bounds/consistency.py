@@ -34,7 +34,8 @@ MOST_POSITIONS = 8
 
 
 def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tuple[Evidence, ...]:
-    """What arithmetic alone says against a bound at one length, whatever the length; empty where that is nothing."""
+    """Return what arithmetic alone says against a bound at one length, whatever the length; empty where that is
+    nothing."""
     asked = bound.required_bits(length, task)
     hidden = None if bound.reduction is None else _hidden_bits(bound.reduction, task, length)
     against: list[str] = []
@@ -59,7 +60,7 @@ def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tu
 
 
 def _hidden_bits(name: str, task: Task, length: int) -> int | None:
-    """The bits of the largest instance that a reduction puts into inputs of a length.
+    """Return the bits of the largest instance that a reduction puts into inputs of a length.
 
     None where it is another task's, where somebody chose parameters that it is not about, and where its inputs do not
     grow with its size.
@@ -94,7 +95,7 @@ def _reduction(name: str) -> Reduction:
 
 
 def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
-    """A bound next to what is exactly enough at every length with at most 4^``limit`` inputs."""
+    """Return a bound next to what is exactly enough at every length with at most 4^``limit`` inputs."""
     if _reduced_elsewhere(bound, task):
         return ()
     state = "rnn" in bound.models
@@ -123,7 +124,8 @@ def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[E
 
 
 def _reduced_elsewhere(bound: ProtocolBound, task: Task) -> bool:
-    """Whether the bound's reduction ends in this task with other parameters, as for another member of a class."""
+    """Return whether the bound's reduction ends in this task with other parameters, as for another member of a
+    class."""
     if bound.reduction is None:
         return False
     hard = _reduction(bound.reduction)
@@ -136,7 +138,7 @@ def _one_answer(task: Task, length: int) -> bool:
 
 
 def _exact_state_bits(task: Task, length: int) -> int | None:
-    """What a recurrent model needs and what is enough for it, or None where several answers are asked for."""
+    """Return what a recurrent model needs and what is enough for it, or None where several answers are asked for."""
     if not _one_answer(task, length):
         return None
     positions = task.positions(length)
@@ -145,7 +147,8 @@ def _exact_state_bits(task: Task, length: int) -> int | None:
 
 
 def _enough_bits(task: Task, length: int, one_way: bool) -> int | None:
-    """Bits that are enough for every partition, or None where there are several answers or too many partitions."""
+    """Return bits that are enough for every partition, or None where there are several answers or too many
+    partitions."""
     positions = task.positions(length)
     if positions > MOST_POSITIONS or not _one_answer(task, length):
         return None

@@ -163,7 +163,7 @@ def covered(bound: ProtocolBound, numbers: Numbers, task: Task | None = None) ->
 
 
 def most_partial_sums(bound: ProtocolBound, length: int, size: ModelSize, task: Task | None = None) -> int | None:
-    """How many partial sums an order of additions may hand on at the cut so that the bound still excludes a model.
+    """How many partial sums an order of additions may pass on at the cut so that the bound still excludes a model.
 
     None where the bound is not one for running sums; 0 where it excludes nothing.
 
@@ -191,10 +191,10 @@ def _name(needs: Needs, numbers: Numbers) -> str:
     if needs.exact_sums:
         return "fixed point of p bits, sums over positions exact before they are rounded"
     if needs.step_by_step:
-        return "any numbers of p bits, the state handed on step by step"
+        return "any numbers of p bits, the state passed on step by step"
     if not needs.prefix:
         return "any numbers of p bits"
     return (
         f"{numbers.name}, sums over positions taken in their order, a running sum of {numbers.running_bits} bits "
-        "handed on at the cut"
+        "passed on at the cut"
     )

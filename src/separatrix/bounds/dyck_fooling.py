@@ -27,7 +27,7 @@ LARGEST_COUNT = 1 << 20
 
 
 def dyck_strings(length: int, types: int = 2) -> Integers:
-    """All strings of Dyck-(types, 2) of a length: int64 (count, length), by a walk over the automaton.
+    """Return all strings of Dyck-(types, 2) of a length: int64 (count, length), by a walk over the automaton.
 
     A state is the stack of at most two types. Memory grows with count · length.
 
@@ -64,7 +64,7 @@ def dyck_strings(length: int, types: int = 2) -> Integers:
 
 
 def dyck_count(length: int, types: int = 2) -> int:
-    """How many strings Dyck-(types, 2) has of a length: n^(N/2) · 2^(N/2 - 1) for even N, none for odd N."""
+    """Return how many strings Dyck-(types, 2) has of a length: n^(N/2) · 2^(N/2 - 1) for even N, none for odd N."""
     return 0 if length % 2 else types ** (length // 2) * 2 ** (length // 2 - 1)
 
 
@@ -81,7 +81,7 @@ def fooling_bits(task: Task, length: int) -> int:
 
 
 def verify_literally(length: int, types: int = 2) -> FoolingVerdict:
-    """Every pair of strings crossed and decided by the task itself; |S|² evaluations."""
+    """Return every pair of strings crossed and decided by the task itself; |S|² evaluations."""
     task = tasks()["dyck"].with_parameters(types=types)
     return verify_strings(from_task(task, length), dyck_strings(length, types), 1)
 
@@ -93,7 +93,8 @@ def verify_both_ways(length: int, types: int = 2) -> FoolingVerdict:
 
 
 def count_by_matrix(length: int, types: int = 2) -> int:
-    """The number of strings by powers of the automaton's transition matrix, in exact integers; agrees with the walk.
+    """Return the number of strings by powers of the automaton's transition matrix, in exact integers; agrees with the
+    walk.
 
     States: depth 0, 1 (one for each type), 2 (one for each pair).
     """

@@ -20,5 +20,5 @@ class Evidence:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def described(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {"kind": self.kind, "text": self.text, "holds": self.holds, **self.details}

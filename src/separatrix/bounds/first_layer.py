@@ -31,7 +31,7 @@ class Collision:
 
 
 def collision(weights: Integers) -> Collision:
-    """Two inputs that a first layer (width, N) on N scalar values maps to the same sums, exactly; width < N."""
+    """Return two inputs that a first layer (width, N) on N scalar values maps to the same sums, exactly; width < N."""
     width, cells = weights.shape
     if width >= cells:
         raise SeparatrixError(
@@ -48,7 +48,7 @@ def collision(weights: Integers) -> Collision:
 
 
 def digit_weights(lowest: Sequence[int], highest: Sequence[int]) -> tuple[int, ...]:
-    """Weights of one unit whose sum is different for every input with numbers between these bounds.
+    """Return weights of one unit whose sum is different for every input with numbers between these bounds.
 
     Each weight is larger than all that the numbers before it can add up to, so the numbers are the digits of the sum.
 
@@ -64,7 +64,8 @@ def digit_weights(lowest: Sequence[int], highest: Sequence[int]) -> tuple[int, .
 
 
 def collides(weights: Integers, found: Collision) -> bool:
-    """Whether both inputs give the same sums, all values have norm at most 1 and the answers differ by 2; exact."""
+    """Return whether both inputs give the same sums, all values have norm at most 1 and the answers differ by 2;
+    exact."""
     sums = [
         sum(int(weight) * value for weight, value in zip(row, found.values, strict=True)) for row in weights.tolist()
     ]

@@ -54,7 +54,8 @@ def _fact(what: str, why: str, problem: str, verify: Callable[[int], FactReport]
 def hidden_by(
     name: str, fact: Callable[[int], Evidence], variant: str | None = None
 ) -> Callable[[int], tuple[Evidence, ...]]:
-    """The checks of a bound that rests on one reduction and one fact: both, run for instances of up to so many bits.
+    """Return the checks of a bound that rests on one reduction and one fact: both, run for instances of up to so many
+    bits.
 
     >>> [each.kind for each in hidden_by("index-to-match2", index_fact)(3)]
     ['verified', 'verified']
@@ -68,7 +69,7 @@ def hidden_by(
 
 
 def reduction_evidence(reduction: Reduction, limit: int) -> Evidence:
-    """A reduction verified for every pair of inputs of all sizes of up to ``limit`` bits."""
+    """Verify a reduction for every pair of inputs of all sizes of up to ``limit`` bits."""
     found = reduction.verified_to(max(limit, reduction.bits(reduction.smallest)))
     pairs = sum(each.pairs for each in found)
     failed = next((each for each in found if not each.holds), None)

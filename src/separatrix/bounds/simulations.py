@@ -31,7 +31,7 @@ This and the one before are the versions ``queries`` and ``token`` of the execut
 **Both, with running sums.** In floating point a sum over positions is itself a small recurrent machine: what is added
 first decides how the rest is rounded. Alice cannot add up scattered positions by herself, and Theorem 4 says nothing
 (E26; the construction ``dyck-float`` is a network below its bound). Where she holds a *prefix* and the sum runs in the
-order of the positions, she hands on the partial sum, in the a bits of the accumulator, and Bob goes on. For each head:
+order of the positions, she passes on the partial sum, in the a bits of the accumulator, and Bob goes on. For each head:
 both maxima, her running sum of exponentials and the whole sum back, m partial weighted sums, a bits each:
 
     s + H·(4a + m·a),    a = max(32, p).
@@ -118,7 +118,7 @@ class Needs:
     ``fixed_bits``: every number that is sent has a number of bits that is known beforehand; exact rationals have not.
     ``exact_sums``: sums over positions are exact before they are rounded, so that each party adds up its own part;
     floating point rounds after every addition. ``prefix``: Alice holds the first positions, in the order in which the
-    model reads or adds them. ``step_by_step``: the state is handed on from one position to the next, and nothing else.
+    model reads or adds them. ``step_by_step``: the state is passed on from one position to the next, and nothing else.
     All of them need a model that gives the same answer to the same input.
     """
 
@@ -136,7 +136,7 @@ class Needs:
         found = ["numbers of p bits" if self.fixed_bits else "numbers of any kind"]
         found.append("sums over positions exact before they are rounded" if self.exact_sums else "rounded in any way")
         if self.step_by_step:
-            found.append("the state handed on step by step")
+            found.append("the state passed on step by step")
         elif self.prefix:
             found.append("sums over positions taken in their order")
         return ", ".join(found)
@@ -225,16 +225,16 @@ def _handed_on() -> Evidence:
 @dataclass(frozen=True, kw_only=True)
 class Attention(Simulation):
     """What both versions of Theorem 4 count: ``partial_sums`` is 0 where sums are exact, else how many of each sum are
-    handed on at the cut."""
+    passed on at the cut."""
 
     partial_sums: int = 0
 
     def with_running_sums(self) -> "Attention":
-        """The version for a prefix and sums in the order of the positions, of which one is handed on at the cut."""
+        """The version for a prefix and sums in the order of the positions, of which one is passed on at the cut."""
         return replace(
             self,
             name=f"{self.name}, running sums",
-            theorem="BHBK24 Theorem 4 for a prefix, running sums handed on at the cut (E26)",
+            theorem="BHBK24 Theorem 4 for a prefix, running sums passed on at the cut (E26)",
             needs=Needs(exact_sums=False, prefix=True),
             partial_sums=1,
             executed="",
@@ -251,7 +251,7 @@ class Attention(Simulation):
         return 4 * size.precision + 2 * bits_for(setting.positions)
 
     def entry(self, size: ModelSize, setting: Setting) -> int:
-        """Bits of one entry of a weighted sum: handed on, or exact and of exact or of rounded products."""
+        """Bits of one entry of a weighted sum: passed on, or exact and of exact or of rounded products."""
         if self.partial_sums:
             return self.partial_sums * accumulator_bits(size.precision)
         return size.precision + max(size.precision, bits_for(setting.positions))
@@ -292,7 +292,7 @@ class OneLayerQuery(Attention):
     executed: str = "separatrix protocol index-lookup --length 16 --version queries"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """H·(4p + 2λ + m(2p + max(p, λ))), or H·(4a + m(p + a)) with one partial sum handed on."""
+        """H·(4p + 2λ + m(2p + max(p, λ))), or H·(4a + m(p + a)) with one partial sum passed on."""
         return size.heads * (
             self.normalising(size, setting) + size.width * (size.precision + self.entry(size, setting))
         )
@@ -316,11 +316,11 @@ class FirstLayer(Simulation):
     partial_sums: int = 0
 
     def with_running_sums(self) -> "FirstLayer":
-        """Alice adds up the first numbers and hands on each of the m sums."""
+        """Alice adds up the first numbers and passes on each of the m sums."""
         return replace(
             self,
             name=f"{self.name}, running sums",
-            theorem="SHT23, feed-forward networks, running sums handed on at the cut (E26)",
+            theorem="SHT23, feed-forward networks, running sums passed on at the cut (E26)",
             needs=Needs(exact_sums=False, prefix=True),
             partial_sums=1,
         )

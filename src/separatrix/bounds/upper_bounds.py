@@ -43,24 +43,25 @@ class Fact:
     least_bits: int = 0
 
     def rounded(self, bits: int) -> bool:
-        """Whether it also holds in a floating point of so many bits, which rounds after every addition."""
+        """Return whether it also holds in a floating point of so many bits, which rounds after every addition."""
         return not self.exact_sums and bits >= self.least_bits
 
 
 def takes(model: Model, task: str) -> bool:
-    """Whether a class of models reads a task's inputs."""
+    """Return whether a class of models reads a task's inputs."""
     return model != "graph-transformer" or task in GRAPH_TASKS
 
 
 def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
-    """The facts about a task and a class of models, easiest first; none where the class does not take the task."""
+    """Return the facts about a task and a class of models, easiest first; none where the class does not take the
+    task."""
     if not takes(model, task):
         return ()
     return (*special_facts(task, model), *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
 
 
 def special_facts(task: str, model: Model) -> tuple[Fact, ...]:
-    """The facts about one task, without those by brute force.
+    """Return the facts about one task, without those by brute force.
 
     >>> [fact.short for fact in special_facts("majority", "rnn")]
     ['counts']
@@ -69,7 +70,8 @@ def special_facts(task: str, model: Model) -> tuple[Fact, ...]:
 
 
 def input_bits(task: Task, length: int, listed: int = LISTED) -> int:
-    """Bits that tell all inputs of a length apart, exactly up to ``listed`` cells; of more those of all cells."""
+    """Return bits that tell all inputs of a length apart, exactly up to ``listed`` cells; of more those of all
+    cells."""
     if task.positions(length) * max(1, task.features(length)) > listed:
         return task.positions(length) * token_bits(task, length)
     try:
@@ -79,7 +81,7 @@ def input_bits(task: Task, length: int, listed: int = LISTED) -> int:
 
 
 def part_bits(task: Task, length: int, listed: int = LISTED) -> int:
-    """Bits that are enough for the smaller of two parts of an input, whichever positions each of them has.
+    """Return bits that are enough for the smaller of two parts of an input, whichever positions each of them has.
 
     Where every position is filled by itself, the numbers of parts multiply to the number of inputs. Where positions
     depend on each other, both parts may tell the same, and only the bits of their cells are counted.
@@ -103,7 +105,7 @@ def _counted_bits(task: Task, length: int) -> int:
 
 
 def token_bits(task: Task, length: int) -> int:
-    """Bits of one cell of the input."""
+    """Return bits of one cell of the input."""
     features = task.features(length)
     if not features:
         return bits_for(task.vocabulary(length).size)
@@ -132,9 +134,9 @@ def _passed_on(task: Task, length: int) -> ModelSize:
     return ModelSize(width=task.positions(length) * features, precision=max(1, bits))
 
 
-_STORE = "the state can hold the whole input, and the update is arbitrary; asked at the last position"
+_STORE = "the state can hold the whole input, and the update is arbitrary; the query is the last position"
 _COPY = (
-    "uniform attention, each position writing its token's bits into coordinates of its own, brings the whole input to "
+    "uniform attention, each position writing its token's bits into separate coordinates, copies the whole input to "
     "every position, and the element-wise map is arbitrary"
 )
 _PASS = "the first layer can pass on every number of the input, and what follows is arbitrary"

@@ -46,14 +46,15 @@ class Judgement:
         return next((each for each in self.evidence if not each.holds), None)
 
     def rests_on(self, length: int) -> str:
-        """How far the bound's number at a length was checked, in words; empty where all inputs were gone through."""
+        """Return how far the bound's number at a length was checked, in words; empty where all inputs were gone
+        through."""
         if self.checked_to is not None and length <= self.checked_to:
             return ""
         checked = "not checked at any length" if self.checked_to is None else f"checked up to N = {self.checked_to}"
         return f"at N = {length} this rests on the formula in {origin(self.bound)}; {checked}"
 
     def in_words(self) -> str:
-        """The refutation as a sentence; empty where the bound holds."""
+        """Return the refutation as a sentence; empty where the bound holds."""
         found = self.refuted_by
         if found is None:
             return ""
@@ -61,7 +62,7 @@ class Judgement:
 
 
 def is_user_bound(bound: Bound) -> bool:
-    """Whether a bound comes from a file or another package: who exports it, and where its formulas are.
+    """Return whether a bound comes from a file or another package: who exports it, and where its formulas are.
 
     A file may take over a formula of this package for another task, for which it need not hold.
     """
@@ -69,19 +70,19 @@ def is_user_bound(bound: Bound) -> bool:
 
 
 def _file_of(bound: Bound) -> str | None:
-    """The name of the file in use that exports a bound."""
+    """Return the name of the file in use that exports a bound."""
     return next(
         (Path(str(each.__file__)).name for each in user_modules() if getattr(each, "BOUND", None) is bound), None
     )
 
 
 def _outside_part(bound: ProtocolBound) -> Callable[..., object] | None:
-    """A formula of a bound that is not in this package."""
+    """Return a formula of a bound that is not in this package."""
     return next((each for each in (bound.hidden_bits, bound.setting, bound.checks) if is_outside(each)), None)
 
 
 def origin(bound: Bound) -> str:
-    """The file of a bound from outside; empty for one of this package."""
+    """Return the file of a bound from outside; empty for one of this package."""
     part = _outside_part(bound) if isinstance(bound, ProtocolBound) else None
     if (file := _file_of(bound)) is not None or part is None:
         return file or ""
@@ -90,15 +91,15 @@ def origin(bound: Bound) -> str:
 
 
 def claimed(bound: ProtocolBound) -> str:
-    """The claim, with its file where it is of somebody's own."""
+    """Return the claim, with its file where it is of somebody's own."""
     return f"{bound.claim}, from {origin(bound)}" if is_user_bound(bound) else bound.claim
 
 
 def limits(
     found: Iterable[ProtocolBound], size: ModelSize, task: Task, numbers: Numbers
 ) -> tuple[list[tuple[int, str, str]], list[Judgement]]:
-    """The longest length that each bound leaves open to a model that computes in an arithmetic, with its claim and what
-    it holds for, and the bounds that are refuted. A bound that does not cover the arithmetic is left out.
+    """Return the longest length that each bound leaves open to a model that computes in an arithmetic, with its claim
+    and what it holds for, and the bounds that are refuted. A bound that does not cover the arithmetic is left out.
     """
     open_to: list[tuple[int, str, str]] = []
     refuted: list[Judgement] = []
@@ -110,6 +111,17 @@ def limits(
         refuted += false
         open_to += [(longest, claimed(bound), gate.arithmetic)] if kept and longest is not None else []
     return open_to, refuted
+
+
+def bits_needed(found: Iterable[ProtocolBound], task: Task, length: int) -> tuple[int | None, str, list[Judgement]]:
+    """Return the most bits that one of the bounds requires of a protocol for the task's own function, with its claim,
+    and the bounds that are refuted; None where no bound says anything.
+    """
+    kept, refuted = consistent_bounds(found, task, [length])
+    speaking = [each for each in kept if not each.why_inapplicable(length, task) and not each.of_a_class(task)]
+    known = [(each.required_bits(length, task), claimed(each)) for each in speaking]
+    needed, claim = max(known, default=(None, ""))
+    return needed, claim, refuted
 
 
 def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
@@ -142,7 +154,8 @@ def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
 
 
 def asks_differently(task: Task) -> bool:
-    """Whether drawn inputs of one length end in different tokens where an answer is read; two are enough to say so."""
+    """Return whether drawn inputs of one length end in different tokens where an answer is read; two are enough to say
+    so."""
     shortest = task.minimum_length
     return any(len(_asking(task, length)) > 1 for length in (shortest, shortest + LATER * task.length_step))
 
@@ -173,7 +186,7 @@ def consistent_bounds(
 
 
 def judged(bound: ProtocolBound, task: Task, lengths: Sequence[int], limit: int = LIMIT) -> Judgement:
-    """Everything that can be found out about a bound for a task at some lengths."""
+    """Return everything that can be found out about a bound for a task at some lengths."""
     for length in lengths:
         check_user_bound(bound, task, length)
     evidence, checked_to = _at_every_length(_Same(bound, task), limit)
@@ -198,7 +211,7 @@ class _Same:
 
 @lru_cache(maxsize=64)
 def _at_every_length(asked: _Same, limit: int) -> tuple[tuple[Evidence, ...], int | None]:
-    """What does not depend on the length that is asked for, and how far all inputs were gone through."""
+    """Return what does not depend on the length that is asked for, and how far all inputs were gone through."""
     compared = check_small_lengths(asked.bound, asked.task, limit)
     to = max((each.details["compared_to"] for each in compared if "compared_to" in each.details), default=None)
     return (*asked.bound.evidence(limit), *compared), to

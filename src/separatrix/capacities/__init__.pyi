@@ -16,6 +16,7 @@ from separatrix.capacities.held_bytes import Memory as Memory
 from separatrix.capacities.held_bytes import bytes_at as bytes_at
 from separatrix.capacities.held_bytes import cheaper_from as cheaper_from
 from separatrix.capacities.held_bytes import crossover as crossover
+from separatrix.capacities.held_bytes import guessed_parts as guessed_parts
 from separatrix.capacities.held_bytes import memory as memory
 from separatrix.capacities.held_bytes import texts_that_fit as texts_that_fit
 from separatrix.capacities.layers import Kind as Kind
@@ -23,7 +24,6 @@ from separatrix.capacities.layers import LayerDescription as LayerDescription
 from separatrix.capacities.layers import ModelDescription as ModelDescription
 from separatrix.capacities.layers import StatePart as StatePart
 from separatrix.capacities.layers import attention as attention
-from separatrix.capacities.layers import local_attention as local_attention
 from separatrix.capacities.layers import recurrent as recurrent
 from separatrix.capacities.number_formats import Bits as Bits
 from separatrix.capacities.number_formats import layer_bits as layer_bits

@@ -1,8 +1,8 @@
 """What a cache must hold: hybrids and Transformers that read a text once and answer from what they kept.
 
-Whatever its layers, a causal model that has read a prefix goes on from what it kept: its states and its caches, and the
-number of tokens read. So Alice, who holds the prefix, sends exactly that, and Bob, who holds the rest, answers: BHBK24
-Theorem 2's protocol with caches in place of a state. It does not matter how she read the prefix. Hence
+Whatever its layers, a causal model that has read a prefix continues from what it kept: its states and its caches, and
+the number of tokens read. So Alice, who holds the prefix, sends exactly that, and Bob, who holds the rest, answers:
+BHBK24 Theorem 2's protocol with caches in place of a state. It does not matter how she read the prefix. Hence
 
     bits of the states + bits of the caches   ≥   bits that one-way protocols for the task need      (at that cut).
 
@@ -12,10 +12,10 @@ Under one the model is a recurrent model of BHBK24 §2 with a large state, and t
 follows; without one, the smallest number of tokens that a cache must keep at a length.
 
 Too few bits would call impossible what is not, so a budget is counted generously: with each token that is kept in a
-cache, for each of its heads, 128 bits more, for its place in the text and for a score by which it was chosen; with each
-group of 32 numbers that are quantised two numbers of 16 bits, for scale and offset, and never fewer bits than are asked
-for; the last 128 tokens as they were computed, which ``transformers`` quantises later. What is evicted is gone at the
-cut: a program that evicts after it has read the question as well is not covered.
+cache, for each of its heads, 128 bits more, for its position in the text and for a score by which it was chosen; with
+each group of 32 numbers that are quantised two numbers of 16 bits, for scale and offset, and never fewer bits than the
+budget gives; the last 128 tokens as they were computed, which ``transformers`` quantises later. What is evicted is gone
+at the cut: a program that evicts after it has read the query as well is not covered.
 """
 
 from collections.abc import Collection
@@ -63,7 +63,7 @@ class Budget:
                 raise SeparatrixError(f"a cache of {name} {given} is out of range; choose 1 to {LARGEST_BUDGET:,}")
         if self.tokens is not None and self.window is not None:
             raise SeparatrixError(
-                f"a cache keeps {self.tokens} tokens of any place or a window of {self.window}; give one of both"
+                f"a cache keeps {self.tokens} tokens of any position or a window of {self.window}; give one of both"
             )
 
     @property

@@ -6,8 +6,8 @@
 - One layer of attention and nothing else that mixes positions: Theorem 4's protocol applies, and with it Theorems 5
   and 12 and SHT23's bounds for one layer.
 - Nothing but graph self-attention: SHT23's bound for graph Transformers of any depth applies.
-- A module that does not say what it keeps: nothing is known. Layers of bounded memory whose positions read later ones:
-  nothing but Theorem 4 where there is a single layer.
+- A module that does not state what it keeps: nothing is known. Layers of bounded memory whose positions read later
+  ones: nothing but Theorem 4 where there is a single layer.
 - Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
   13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
 
@@ -94,8 +94,8 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
             "see docs/how-to/own-architecture.md."
         )
         return (), (
-            f"Nothing is known about this model: {' and '.join(silent)} does not say what it carries from one position "
-            f"to the next. {remedy}"
+            "Nothing is known about this model: it is not stated what is passed from one position to the next by "
+            f"{' and '.join(silent)}. {remedy}"
         )
     if model.evidence == "guess":
         return (), "No bound applies: its type is not known, so that what its layers read and keep is a guess."

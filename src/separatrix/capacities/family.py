@@ -15,6 +15,7 @@ from separatrix.capacities.fields import (
     LAYER_FIELD,
     Field,
     at,
+    check_heads,
     format_name,
     inside_of,
     shortened,
@@ -301,16 +302,18 @@ class Reader:
 
     def _given(self, rule: Field) -> tuple[object, str]:
         """What a file says, and how it spells it; a field that is null or missing is None."""
-        null = ""
+        first: tuple[object, str] = (None, "")
         for spelled in () if rule.kind == "made" else rule.spelled or (rule.name,):
             outer, _, inner = spelled.partition(".")
             if inner and (around := self.raw.get(outer)) is not None and not isinstance(around, Mapping):
                 raise _Incomplete(f"{outer} is {shortened(around)}: an object is needed")
             found, there = at(self.raw, spelled)
-            if found is not None:
-                return found, spelled
-            null = null or (spelled if there else "")
-        return None, null
+            if first[0] is None and there and (found is not None or not first[1]):
+                first = (found, spelled)
+            elif rule.renamed and found not in (None, first[0]):
+                both = f"{first[1]} is {shortened(first[0])} and {spelled} is {shortened(found)}"
+                raise _Incomplete(f"{both}, but they are names of one size; correct one")
+        return first
 
     def _lookup(self, name: str) -> Value:
         if name in self._known:
@@ -342,16 +345,15 @@ class Reader:
         window = None if rule.window is None else self.whole(rule.window)
         if window == 0:
             raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
-        heads, groups = self.whole(rule.heads), self.whole(rule.key_value_heads)
-        if groups and heads % groups:
-            raise SeparatrixError(f"{groups} heads of keys and values do not divide {heads} heads; correct one of them")
+        heads, groups, head_width = map(self.whole, (rule.heads, rule.key_value_heads, rule.head_width))
+        check_heads(self.raw, heads, groups, head_width)
         parts = [self._part(part) for part in rule.parts if self.value(part.when)]
         return LayerDescription(
             kind=rule.kind,
             name=self.filled(rule.name),
             width=self.whole(rule.width),
             heads=heads,
-            head_width=self.whole(rule.head_width),
+            head_width=head_width,
             key_value_heads=groups,
             window=window,
             softmax=rule.softmax,
@@ -392,8 +394,8 @@ def _not_followed(raw: Mapping[str, Any], layers: Sequence[LayerDescription]) ->
     if asked in ("", "auto", "float32") or not any(part.running for layer in layers for part in layer.state):
         return ()
     if _wider(raw):
-        return (f"its config asks for states in {asked}, which is counted; transformers 5.22 keeps float32.",)
+        return (f"its config requests states in {asked}, which is counted; transformers 5.22 keeps float32.",)
     return (
-        f"its config asks for states in {asked} ({' or '.join(STATE_FIELDS)}); transformers 5.22 keeps float32 all the "
-        "same, which is counted. Where a program follows the config, give --precision.",
+        f"its config requests states in {asked} ({' or '.join(STATE_FIELDS)}); transformers 5.22 keeps "
+        "float32 nevertheless, which is counted. Where a program follows the config, give --precision.",
     )

@@ -16,6 +16,8 @@ INNER_FIELDS = ("text_config", "decoder")
 """Where files of models that read more than text hold the fields of their decoder."""
 LAYER_FIELD = "per_layer_config"
 """Where files of transformers give a layer a field of its own."""
+USUAL_NAMES = frozenset({"hidden_size", "num_hidden_layers", "num_attention_heads"})
+"""Names that ``transformers`` gives the sizes of every decoder, next to those of its family."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -35,6 +37,11 @@ class Field:
     spelled: tuple[str, ...] = ()
     default: str | None = None
     null: bool = False
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the usual name stands for the family's own: which one a program takes then depends on their order."""
+        return bool(self.spelled) and self.spelled[0] not in USUAL_NAMES and not USUAL_NAMES.isdisjoint(self.spelled)
 
 
 def at(raw: Mapping[str, Any], spelled: str) -> tuple[object, bool]:
@@ -104,6 +111,24 @@ def trained_length(raw: Mapping[str, Any]) -> int | None:
     (1024, None)
     """
     return next((found for each in LENGTH_FIELDS if (found := _size_or_none(raw.get(each)))), None)
+
+
+def check_heads(raw: Mapping[str, Any], heads: int, groups: int, width: int) -> None:
+    """Refuse heads that keys and values do not divide, and rotary positions that turn a single number of a head.
+
+    Rotary positions turn numbers in pairs; of a single one ``transformers`` makes two, so that keys are wider than
+    their heads.
+    """
+    if groups and heads % groups:
+        raise SeparatrixError(f"{groups} heads of keys and values do not divide {heads} heads; correct one of them")
+    nested = raw.get("rope_parameters")
+    stated = cast("Mapping[str, object]", nested) if isinstance(nested, Mapping) else raw
+    part = stated.get("partial_rotary_factor", raw.get("partial_rotary_factor"))
+    turned = width * part if isinstance(part, int | float) and 0 < part <= 1 else width
+    if heads and 1 <= turned < 2:
+        raise SeparatrixError(
+            f"heads of width {width}, of which rotary positions turn one number, are not described; give wider heads"
+        )
 
 
 def stated_format(raw: Mapping[str, Any]) -> str:

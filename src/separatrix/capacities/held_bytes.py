@@ -9,7 +9,7 @@ serving program allocates ahead (blocks of a paged cache).
 from dataclasses import dataclass, replace
 
 from separatrix.capacities.layers import LayerDescription, ModelDescription, StatePart, attention
-from separatrix.capacities.number_formats import kept_bits
+from separatrix.capacities.number_formats import kept_bits, number_bits
 from separatrix.errors import SeparatrixError
 
 LENGTHS = (8_192, 131_072, 1_048_576)
@@ -78,6 +78,18 @@ def bytes_at(model: ModelDescription, length: int, given: int | None = None) -> 
         raise SeparatrixError(f"length {length} is below 0; give the tokens of a text")
     bits = sum(kept_bits(model, part, given) * part.held(length) * layer.count for layer, part in _parts(model))
     return -(-bits // 8)
+
+
+def guessed_parts(model: ModelDescription, given: int | None = None) -> tuple[str, ...]:
+    """The arrays whose bytes are a guess, because neither the config nor the code names their number format.
+
+    >>> from separatrix.capacities import describe
+    >>> guessed_parts(describe("gpt2")), guessed_parts(describe("jamba-v0.1")), guessed_parts(describe("gpt2"), 16)
+    (('keys and values',), (), ())
+    """
+    if number_bits(model, given).source != "guess":
+        return ()
+    return tuple(dict.fromkeys(part.name for _, part in _parts(model) if not part.number_format))
 
 
 def texts_that_fit(model: ModelDescription, room: int, length: int, given: int | None = None) -> int | None:

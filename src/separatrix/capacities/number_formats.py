@@ -65,14 +65,14 @@ def number_bits(model: ModelDescription, given: int | None = None) -> Bits:
     >>> number_bits(describe({**gru, "torch_dtype": "bfloat16"})).in_words
     '16 bits (bfloat16, from its config)'
     >>> number_bits(describe(gru)).in_words
-    '32 bits (a guess, its config does not say: float32, the widest that models are released in)'
+    '32 bits (a guess, its config names none: float32, the widest that models are released in)'
     """
     if given is not None:
         return Bits(given, "given", "as given")
     stated = model.number_format
     if bits := FORMATS.get(stated.lower()):
         return Bits(bits, "config", f"{stated}, from {model.number_format_from}")
-    why = f"{model.number_format_from} says {stated!r}" if stated else "its config does not say"
+    why = f"{model.number_format_from} names {stated!r}" if stated else "its config names none"
     bits = guessed_bits(stated)
     taken = f"{WIDEST}, the widest that models are released in" if bits == FORMATS[WIDEST] else "the bits in that name"
     return Bits(bits, "guess", f"a guess, {why}: {taken}")

@@ -8,8 +8,8 @@ One more limit needs no theorem: in a stack of local attention alone, nothing fu
 reaches the output (:mod:`separatrix.capacities.receptive_field`).
 
 A bound is used only where its simulation covers the arithmetic in which the model computes
-(:func:`separatrix.bounds.covered`), which is the floating point of its numbers unless another is asked
-for; each limit names the arithmetic that it holds for.
+(:func:`separatrix.bounds.covered`), which is the floating point of its numbers unless another is
+requested; each limit names the arithmetic that it holds for.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,12 +44,12 @@ LARGEST_PRECISION = 4096
 LARGEST_LENGTH = 10**18
 
 CAVEATS = (
-    "Impossible means: whatever the weights, some input of that length is answered wrongly. It says nothing about most "
-    "inputs, and nothing about shorter ones: satisfying a bound implies neither ability nor learnability.",
-    "The model is deterministic, every number it hands on has the bits listed, and its state is all that it hands on. "
-    "Where an implementation keeps part of its state in more bits, give them with --precision.",
-    "The input is read once, the question last. Reading the input again lifts the bound; tokens that the model writes "
-    "after the question do not, because they come from the state as well.",
+    "Impossible means: for every choice of weights, some input of that length is answered wrongly. It implies nothing "
+    "about most inputs or about shorter ones: satisfying a bound implies neither ability nor learnability.",
+    "The model is deterministic, every number it passes on has the bits listed, and its state is all that it passes "
+    "on. Where an implementation keeps part of its state in more bits, give them with --precision.",
+    "The input is read once, and the query comes last. A second pass over the input invalidates the bound. Tokens that "
+    "the model writes after the query do not, because they are computed from the same state.",
     "Lengths count symbols of the task (vertices of a graph, read row by row), not tokens of a tokeniser. Embeddings, "
     "feed-forwards and the update may be any functions.",
 )

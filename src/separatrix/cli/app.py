@@ -8,6 +8,7 @@ output, all else to standard error, so that ``--json`` prints one object and not
 import os
 import shlex
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -21,7 +22,7 @@ from typer.core import TyperGroup
 from separatrix import cli
 from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
-from separatrix.cli.output import only_json
+from separatrix.cli.output import Call, only_json
 from separatrix.errors import SeparatrixError, StoppedError, UnknownNameError
 from separatrix.extras import missing_package
 from separatrix.sources import ended_by_user_code
@@ -45,6 +46,11 @@ VERBS = tuple(
     )
 )
 """One file ``verb_*.py`` each; adding a verb is adding a file. ``ORDER`` is its place in the help."""
+PANELS = {
+    0: "Look around", 50: "Can a model solve it, and how small?", 70: "How large must a model be?",
+    80: "Does a model learn it?", 90: "See everything",
+}  # fmt: skip
+"""The parts of the help, each with the smallest ``ORDER`` in it."""
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.
@@ -96,7 +102,8 @@ def application() -> typer.Typer:
     )
     app.callback()(_about)
     for module in VERBS:
-        app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}")(module.command)
+        panel = PANELS[max(start for start in PANELS if start <= module.ORDER)]
+        app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}", rich_help_panel=panel)(module.command)
     return app
 
 
@@ -115,9 +122,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    call = Call(arguments, time.perf_counter())
     try:
         with only_json("--json" in arguments):
-            code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
+            code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=call)
         if sys.stdout is not None:  # a process started with its output closed has none
             sys.stdout.flush()
         if code == STOPPED:  # Typer turns Ctrl-C into this code.

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
-    """For each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from where.
+    """Return for each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from
+    where.
 
     The bits of every number are ``precision`` where that is given.
     """
-    from separatrix.capacities import LENGTHS, bytes_at, cheaper_from, memory
+    from separatrix.capacities import LENGTHS, bytes_at, cheaper_from, guessed_parts, memory
 
     lengths = sorted({*LENGTHS, *(() if length is None else (length,))})
     rows: list[dict[str, Any]] = []
@@ -30,6 +31,7 @@ def compared(models: "Sequence[ModelDescription]", precision: int | None, length
                 "fixed_bytes": held.fixed,
                 "bytes_per_token": held.per_token / held.per_tokens,
                 "complete": held.complete,
+                "guessed_formats": list(guessed_parts(model, precision)),
                 "bytes_at": {str(each): bytes_at(model, each, precision) for each in lengths},
                 "cheaper_from": {
                     other.name: found
@@ -43,7 +45,7 @@ def compared(models: "Sequence[ModelDescription]", precision: int | None, length
 
 
 def print_compared(found: dict[str, Any]) -> None:
-    """One table: a row for each model, the fewest bytes at each length in bold."""
+    """Print one table: a row for each model, the fewest bytes at each length in bold."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -66,6 +68,10 @@ def print_compared(found: dict[str, Any]) -> None:
             out.print(f"{escape(row['model'])} takes fewer bytes than {escape(others)} on.")
     if not all(row["complete"] for row in rows):
         out.print("? keeps something of unknown size as well, which is not counted.")
+    guesses = [row["model"] for row in rows if row["guessed_formats"]]
+    if guesses:
+        shown_names = escape(", ".join(guesses))
+        out.print(f"A guess in part, because the config names no number format: {shown_names} (--precision gives one).")
     for row in rows:
         for note in row["notes"]:
             out.print(f"Note on {escape(row['model'])}: {escape(note)}")
@@ -133,18 +139,24 @@ def crossing_of(found: "Capacity", against: str | None, precision: int | None) -
 
 
 def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
-    """What people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
+    """Print what people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
     from rich.table import Table
+
+    from separatrix.capacities import guessed_parts
 
     out, size = console(), found.memory
     if not (size.complete or size.fixed or size.per_token):
-        out.print("What a text takes in memory is not known: nothing says what is kept between two tokens.")
+        out.print(
+            "What a text takes in memory is not known: the model does not state what it keeps between two tokens."
+        )
         return
-    each = "nothing" if not size.per_token else f"{_number(size.per_token / size.per_tokens)} bytes"
+    each = "0 bytes" if not size.per_token else f"{_number(size.per_token / size.per_tokens)} bytes"
     known = "" if size.complete else ", and what is not known"
     out.print(
-        f"One text keeps [bold]{size.fixed:,} bytes[/bold] that are fixed and [bold]{each}[/bold] a token{known}."
+        f"One text takes [bold]{size.fixed:,} bytes[/bold] that are fixed and [bold]{each}[/bold] a token{known}."
     )
+    if guesses := guessed_parts(found.model, found.given):
+        out.print(f"The number formats of these are guessed; --precision gives one: {', '.join(guesses)}.")
     shown = Table()
     counts = cast("dict[str, int | None]", fits.get("texts", {}))
     others = cast("dict[str, int]", crossing.get("bytes_at", {}))

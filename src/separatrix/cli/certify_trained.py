@@ -1,14 +1,13 @@
 """How ``certify`` treats trained weights: a run of a store, or a folder with a weight file."""
 
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import command_line, console, print_json
+from separatrix.cli.output import console, print_result, seconds_so_far
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.files import check_writable
@@ -52,14 +51,12 @@ def certify_trained(
     bits: int | None,
     out: Path | None,
     as_json: bool,
-    started: float,
 ) -> int:
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
     from separatrix.models import certify_cases, certify_counts, certify_lookup, certify_words
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
 
     if not 1 <= nodes <= 1 << 20:
@@ -93,11 +90,10 @@ def certify_trained(
         **summary,
         "arithmetic": ARITHMETIC,
         "certificate": str(folder) if summary["certified"] or not words else None,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": seconds_so_far(context),
     }
     if as_json:
-        record = provenance(command_line(context), arithmetic=ARITHMETIC, seed=None, started=started)
-        print_json({**result, "provenance": record})
+        print_result(context, {**result}, arithmetic=ARITHMETIC)
     else:
         (_print_words if words else _print)(result)
     return 0 if result["certified"] else 1

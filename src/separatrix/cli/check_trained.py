@@ -1,13 +1,12 @@
 """How ``check`` treats trained weights: a folder with a weight file and what ``certify`` claims of it."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from separatrix.cli.certify_trained import ARITHMETIC
-from separatrix.cli.output import command_line, console, print_json
+from separatrix.cli.output import console, print_result, seconds_so_far
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from separatrix_kernel.words import WordsAccepted
 
 
-def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as_json: bool, started: float) -> int:
+def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as_json: bool) -> int:
     """Check the certificate of trained weights in a folder; 0 where what it claims is shown."""
     if replay:
         require("--replay of a trained model", "torch")
@@ -25,7 +24,6 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
 
     from separatrix.certificates import relied_on, shown_kernel
     from separatrix.cli.progress import progress_bar
-    from separatrix.provenance import provenance
     from separatrix_kernel.cells import SELECTIVE
     from separatrix_kernel.reading import RefusedError
     from separatrix_kernel.thresholds import CountsAccepted
@@ -51,7 +49,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         "kernel": None if accepted is None else relied_on(rule_of(accepted)),
         "reason": reason,
         "arithmetic": ARITHMETIC,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": seconds_so_far(context),
     }
     if isinstance(accepted, WordsAccepted):
         result |= {
@@ -77,8 +75,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         if replay:
             result["replayed"] = _replayed((folder / WEIGHTS_FILE).read_bytes(), accepted)
     if as_json:
-        record = provenance(command_line(context), arithmetic=ARITHMETIC, seed=None, started=started)
-        print_json({**result, "provenance": record})
+        print_result(context, {**result}, arithmetic=ARITHMETIC)
     elif accepted is None:
         console().print(f"[red]not valid[/red]: {escape(reason)}", soft_wrap=True)
     else:
@@ -92,7 +89,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
 
 
 def rule_of(accepted: "TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted") -> str:
-    """The rule of the kernel that decided, named by its files."""
+    """Return the rule of the kernel that decided, named by its files."""
     from separatrix_kernel.cells import SELECTIVE
     from separatrix_kernel.trained import TrainedAccepted
     from separatrix_kernel.words import WordsAccepted

@@ -57,7 +57,7 @@ def complete_family(incomplete: str) -> list[str]:
 
 
 def complete_numbers(incomplete: str) -> list[str]:
-    """Arithmetics that a model can be asked about.
+    """Return the arithmetics that a model can be asked about.
 
     >>> complete_numbers("float3")
     ['float32']
@@ -68,7 +68,7 @@ def complete_numbers(incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Classes of models that bounds speak about.
+    """Return the classes of models that bounds speak about.
 
     >>> complete_model("tr")
     ['transformer-1layer', 'transformer-2layer']

@@ -3,7 +3,7 @@
 Rich makes a table fit by cutting cells and putting an ellipsis where the rest was; a number without its end is a wrong
 number. Here numbers and names keep their width, texts fold between words, the spaces next to the lines go if they must,
 and a table whose numbers and names do not fit side by side even then becomes one block for each row, ``heading: value``
-line by line. A table that fits is left as it is.
+line by line. A table that fits looks as Rich shows it.
 """
 
 import re
@@ -28,12 +28,13 @@ class FittingConsole(Console):
     """A console that prints every table so that it fits."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As of Rich, with tables made to fit the width."""
+        """Print as Rich does, with tables made to fit the width."""
         super().print(*[fitted(each, self) if isinstance(each, Table) else each for each in objects], **options)
 
 
 def fitted(table: Table, console: Console) -> ConsoleRenderable:
-    """The table with columns that no number and no name is too wide for, or blocks of lines where there is no room.
+    """Return the table with columns that no number and no name is too wide for, or blocks of lines where there is no
+    room.
 
     >>> from io import StringIO
     >>> narrow = FittingConsole(file=StringIO(), width=30)
@@ -42,7 +43,10 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
     >>> type(fitted(shown, narrow)).__name__
     'Group'
     """
-    natural = [_widest(column, console, whole=True) for column in table.columns]
+    texts = [[_text(each, console).plain for each in (column.header, *column.cells)] for column in table.columns]
+    natural = [_widest(each, whole=True) for each in texts]
+    for column, width in zip(table.columns, natural, strict=True):
+        column.width = width  # else Rich would measure every cell again, and again when it prints
     room = console.width - _frame(table, natural, console)
     if sum(natural) <= room:
         return table
@@ -51,7 +55,7 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
         table.padding = (0, 0) if tight else padding
         room = console.width - _frame(table, natural, console)
         for names_whole in (True, False):
-            floors = [_floor(column, console, names_whole) for column in table.columns]
+            floors = [_floor(*each, names_whole) for each in zip(table.columns, texts, strict=True)]
             if sum(floors) <= room:
                 for column, width in zip(table.columns, _levelled(natural, floors, room), strict=True):
                     column.width, column.no_wrap, column.overflow = width, False, "fold"
@@ -59,13 +63,13 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
     return Group(*_blocks(table, console))
 
 
-def _frame(table: Table, natural: list[int], console: Console) -> int:
-    """Return what lines and spaces between columns take."""
-    return Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum - sum(natural)
+def _frame(table: Table, widths: list[int], console: Console) -> int:
+    """Return what lines and spaces between columns of these widths take."""
+    return Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum - sum(widths)
 
 
 def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
-    """Widths that add up to the room: the widest column gives way first, none below its floor."""
+    """Return widths that add up to the room: the widest column gives way first, none below its floor."""
     widths = list(natural)
     while sum(widths) > room:
         shrinkable = [place for place in reversed(range(len(widths))) if widths[place] > floors[place]]
@@ -74,21 +78,21 @@ def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
     return widths
 
 
-def _floor(column: Column, console: Console, names_whole: bool) -> int:
-    """Return the width below which a column would lose something."""
-    whole = _widest(column, console, whole=True, header=False)
-    words = min(LONGEST_WORD, _widest(column, console, whole=False))
-    heading = max(map(cell_len, _text(column.header, console).plain.split()), default=0)
-    one_word = not any(" " in _text(cell, console).plain for cell in column.cells)
+def _floor(column: Column, texts: list[str], names_whole: bool) -> int:
+    """Return the width below which a column, of these texts below a heading, would lose something."""
+    header, *cells = texts
+    whole = _widest(cells, whole=True)
+    words = min(LONGEST_WORD, _widest(texts, whole=False))
+    heading = _widest([header], whole=False)
+    one_word = not any(" " in cell for cell in cells)
     if column.justify == "right" or one_word or (column.no_wrap and names_whole):
         return max(whole, heading)
     return max(words, heading, min(whole, READABLE))
 
 
-def _widest(column: Column, console: Console, whole: bool, header: bool = True) -> int:
-    """Return the widest line of a column, or its widest word."""
-    cells = [_text(cell, console).plain for cell in (*((column.header,) if header else ()), *column.cells)]
-    pieces = [piece for cell in cells for piece in (cell.splitlines() if whole else cell.split())]
+def _widest(texts: list[str], whole: bool) -> int:
+    """Return the widest line of some texts, or their widest word."""
+    pieces = {piece for text in texts for piece in (text.splitlines() if whole else text.split())}
     return max(map(cell_len, pieces), default=0)
 
 

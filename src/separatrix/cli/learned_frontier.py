@@ -1,6 +1,5 @@
 """``separatrix frontier TASK --learned MODEL``: the longest input each width learns, and what its state can hold."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import command_line, console, print_json
+from separatrix.cli.output import console, print_result
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import Place, Recording, parse_list, parse_rates
 from separatrix.extras import require
@@ -68,10 +67,8 @@ def learned_frontier(
     require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.profiles import changed_parameters, task_argument
-    from separatrix.provenance import provenance
     from separatrix.training import Ladder, climb
 
-    started = time.perf_counter()
     check_picture("--figure", figure)
     every = max(1, min(100, steps // 4))
     chosen = task_argument(task)
@@ -93,10 +90,8 @@ def learned_frontier(
 
         write_picture(figure, learned_frontier_figure(task, goal, points))
     if as_json:
-        record = provenance(command_line(context), arithmetic="float32", seed=0, started=started)
-        print_json(
-            {"task": task, "goal": goal, "steps": steps, "points": [p.as_dict() for p in points], "provenance": record}
-        )
+        result = {"task": task, "goal": goal, "steps": steps, "points": [p.as_dict() for p in points]}
+        print_result(context, result, arithmetic="float32", seed=0)
         return
     _print(task, goal, steps, points)
 

@@ -8,7 +8,7 @@ from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_numbers
 
 PRECISION_HELP = (
-    "Bits of every number that the model hands on; left out: for each part of its state those that its config and the "
+    "Bits of every number that the model passes on; left out: for each part of its state those that its config and the "
     f"code that runs it give; {OWN_PRECISION} for this package's own."
 )
 ArithmeticOption = Annotated[

@@ -28,5 +28,5 @@ def check_picture(option: str, path: Path | None, *, interactive: bool = False) 
 
 
 def write_picture(path: Path, figure: "Figure") -> None:
-    """The figure in the format that the file's name asks for."""
+    """Write the figure in the format of the file's name."""
     write_atomically(path, figure.svg if path.suffix == ".svg" else figure.png)

@@ -12,7 +12,7 @@ from separatrix.progress import Listener
 
 
 def bar_columns() -> tuple[Any, ...]:
-    """Description, bar, units done of all, elapsed time and estimate of the rest."""
+    """Return description, bar, units done of all, elapsed time and estimate of the rest."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -30,7 +30,7 @@ def bar_columns() -> tuple[Any, ...]:
 
 @contextmanager
 def progress_bar(first: str, quiet: bool) -> Generator[Listener]:
-    """A function to call with what is being done, the units done and their number; every new text starts anew."""
+    """Yield a function to call with what is being done, the units done and their number; every new text starts anew."""
     from rich.progress import Progress
 
     console = notes()

@@ -30,7 +30,8 @@ def subject_named(
     name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str | None,
     settings: list[str],
 ) -> Subject:  # fmt: skip
-    """The construction of this name, built as the options say, or the network in a file or folder of this name."""
+    """Return the construction of this name, built as the options say, or the network in a file or folder of this
+    name."""
     from separatrix.arithmetic import FixedPoint, arithmetic_named
 
     other = None if arithmetic is None else arithmetic_named(arithmetic)
@@ -64,7 +65,8 @@ def subject_named(
 
 
 def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
-    """The claim of the certificate in a folder, by which its inputs can be read; None where there is no use in it."""
+    """Return the claim of the certificate in a folder, by which its inputs can be read; None where there is no use in
+    it."""
     from separatrix.certificates import claim_in
 
     try:

@@ -1,9 +1,11 @@
 """``separatrix runs bits NAME``: how many bits of its state a trained recurrent model uses (BHBK24 Theorem 2)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from separatrix.cli.output import console, print_json
+import typer
+
+from separatrix.cli.output import console, print_result
 from separatrix.cli.training_options import SHOWN_DIGITS, parse_list
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
 EXAMPLES = 1000
 
 
-def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, made: Any) -> None:
+def show_state_bits(context: typer.Context, store: Path | None, name: str, bits: str, as_json: bool) -> None:
     """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
     from rich.markup import escape
 
+    from separatrix.bounds import bits_needed, protocol_bounds
     from separatrix.models import state_precision
     from separatrix.training import Records, store_path, trained_model
 
@@ -31,11 +34,13 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
         model = trained_model(record, records.files)
     spec = record.spec
     report = state_precision(model, spec.the_task(), spec.length, bits=chosen, examples=EXAMPLES, seed=spec.seed)
-    needed, claim, refuted = _needed(record)
+    # A run has learned one function: what is said of a class of functions does not count here.
+    needed, claim, false = bits_needed(protocol_bounds(spec.task, "rnn"), spec.the_task(), spec.length)
+    refuted = [each.in_words() for each in false]
     if as_json:
         found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
         bound = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
-        print_json({**found, **bound, "provenance": made})
+        print_result(context, {**found, **bound}, arithmetic="float32")
     else:
         _print(report, record, needed, claim)
         for each in refuted:
@@ -52,20 +57,6 @@ def _check_built_in(record: "Record") -> None:
             "because a record names it; choose a run of a recurrent model, or write an architecture with a recurrent "
             "form, see docs/how-to/own-architecture.md"
         )
-
-
-def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
-    """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
-    from separatrix.bounds import claimed, consistent_bounds, protocol_bounds
-
-    spec, task = record.spec, record.spec.the_task()
-    kept, refuted = consistent_bounds(protocol_bounds(spec.task, "rnn"), task, [spec.length])
-    # What says nothing about a task with these parameters has no bits to name, nor has what is about a class of
-    # functions: a run has learned one of them.
-    speaking = [each for each in kept if not each.why_inapplicable(spec.length, task) and not each.of_a_class(task)]
-    known = [(each.required_bits(spec.length, task), claimed(each)) for each in speaking]
-    needed, claim = max(known, default=(None, ""))
-    return needed, claim, [each.in_words() for each in refuted]
 
 
 def _print(report: "PrecisionReport", record: "Record", needed: int | None, claim: str) -> None:
@@ -87,5 +78,5 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
         text = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
     console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {text}", soft_wrap=True)
     if needed is not None:
-        text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
+        text = f"a protocol that is correct on every input of this length sends at least {needed:,} bits ({claim})"
         console().print(text, soft_wrap=True, markup=False)

@@ -102,7 +102,7 @@ class Place:
         return (self.workers or os.cpu_count() or 1) if self.executor == "processes" else 1
 
     def threads_of_worker(self) -> int:
-        """Threads of each process that trains; 0 where that is left to torch."""
+        """Return the threads of each process that trains; 0 where that is left to torch."""
         import os
 
         cores = os.cpu_count() or 1

@@ -46,7 +46,7 @@ class LiveBars:
         self.bars.stop()
 
     def started(self, group: Group, step: int) -> None:
-        """A bar for each member that has none yet, as long as there is room."""
+        """Add a bar for each member that has none yet, as long as there is room."""
         self.began[group.name] = (time.monotonic(), step)
         waiting = set[str]().union(*self.left)
         new = [spec for spec in group.specs if spec.name in waiting and spec.name not in self.members]
@@ -90,6 +90,6 @@ class LiveBars:
             self.pause = max(LEAST_PAUSE, (self.drawn - now) / DRAWING_SHARE)
 
     def said(self, message: str) -> None:
-        """A remark above the bars."""
+        """Print a remark above the bars."""
         if not self.quiet:
             self.bars.console.print(f"note: {message}", style="yellow")

@@ -84,7 +84,7 @@ def tell_remarks(groups: Sequence[Group]) -> None:
 
 @contextmanager
 def opened_sinks(texts: Sequence[str]) -> Generator[list[Sink]]:
-    """The sinks of the command line, let go of at the end, whatever the end is."""
+    """Yield the sinks of the command line, let go of at the end, whatever the end is."""
     sinks: list[Sink] = []
     try:
         for text in texts:

@@ -66,7 +66,8 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
 
 
 def unfinished_groups(source: "RunSource") -> int:
-    """How many groups of a store were interrupted and have a checkpoint to go on from; exported files have none."""
+    """Return how many groups of a store were interrupted and have a checkpoint to go on from; exported files have
+    none."""
     from separatrix.training import CHECKPOINTS, Records
 
     return len(list((source.files / CHECKPOINTS).glob("*.safetensors"))) if isinstance(source, Records) else 0
@@ -74,7 +75,7 @@ def unfinished_groups(source: "RunSource") -> int:
 
 @contextmanager
 def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator[RunSource]":
-    """The source that was named, or the usual one; a store that is not there is not made."""
+    """Yield the source that was named, or the usual one; a store that is not there is not made."""
     from separatrix.training import ExportedRecords, Records, store_path
 
     if exported:

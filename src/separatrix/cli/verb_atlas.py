@@ -89,7 +89,7 @@ def _read(sources: "Sources") -> str:
 
 @contextmanager
 def _progress(total: int, quiet: bool) -> "Generator[Advance]":
-    """One bar on standard error with an estimate of the rest; call what is given for each unit of work."""
+    """Draw one bar on standard error with an estimate of the rest; call what is given for each unit of work."""
     from rich.progress import Progress
 
     from separatrix.cli.progress import bar_columns

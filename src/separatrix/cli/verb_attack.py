@@ -1,12 +1,11 @@
 """``separatrix attack``: search for inputs on which a trained run fails."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, console, print_result, seconds_so_far
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
@@ -34,12 +33,10 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Search for inputs that a trained model answers wrongly (exit 1 if one is found); finding none proves nothing."""
-    started = time.perf_counter()
     require("attacking a trained run", "torch")
     from separatrix.cli.progress import progress_bar
     from separatrix.models import attack
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
 
     if not 0 < seconds <= LONGEST:
         raise SeparatrixError(f"--seconds {seconds} is out of range; choose more than 0 and at most {LONGEST:.0f}")
@@ -64,11 +61,10 @@ def command(
         "failing": [list(row) for row in found.failing],
         "failing_shown": [_shown(task, chosen, row) for row in found.failing],
         "least_margin": found.least_margin,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": seconds_so_far(context),
     }
     if as_json:
-        record = provenance(command_line(context), arithmetic="float32", seed=seed, started=started)
-        print_json({**result, "provenance": record})
+        print_result(context, {**result}, arithmetic="float32", seed=seed)
     else:
         _print(result)
     return 1 if found.failing else 0

@@ -1,7 +1,6 @@
 """``separatrix bound``: how large a model must be at least for a task, the formula with its numbers, and the
 evidence."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_model, complete_task
 from separatrix.cli.given_options import is_given
 from separatrix.cli.model_argument import ArithmeticOption
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import DetailsOption, JsonOption, print_answer
 
 NAME = "bound"
 ORDER = 71
@@ -39,21 +38,15 @@ def command(
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
     arithmetic: ArithmeticOption = None,
+    details: DetailsOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.answer import show
     from separatrix.api import bound
     from separatrix.profiles import task_argument
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     given = {name: value if is_given(context, name) else None for name, value in
              (("precision", precision), ("heads", heads), ("layers", layers))}  # fmt: skip
     found = bound(task_argument(task, settings or []), model, length, arithmetic=arithmetic, limit=limit, **given)
-    if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-    else:
-        show(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic="integers", details=details)
     return 0 if found else 1

@@ -1,6 +1,5 @@
 """``separatrix capacity``: the state of a real model in bits, and the lengths at which each bound bites."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from separatrix.cli.capacity_memory import crossing_of, fits_of, print_memory, s
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, print_result
 from separatrix.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
@@ -36,13 +35,13 @@ def command(
         ),
     ] = None,
     precision: Annotated[int | None, typer.Option("--precision", help=PRECISION_HELP)] = None,
-    length: Annotated[int | None, typer.Option("--length", help="Also say what is impossible at this length.")] = None,
+    length: Annotated[int | None, typer.Option("--length", help="Also show what is impossible at this length.")] = None,
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
     arithmetic: ArithmeticOption = None,
     memory: Annotated[
         str | None,
-        typer.Option("--memory", help="Also say how many texts fit into so much, such as 80GB, next to the weights."),
+        typer.Option("--memory", help="Also show how many texts fit into a memory such as 80GB, next to the weights."),
     ] = None,
     weights: Annotated[
         str | None,
@@ -67,15 +66,13 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
+    """Show what a real model keeps in memory and cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
     from separatrix.answer import plain
     from separatrix.api import capacity
     from separatrix.capacities import Budget, capacity_record
     from separatrix.profiles import refuse_function
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     if not config:
         refuse_given(
             context, ("precision", "length", "plot", *OF_ONE_MODEL), "asks about a model; name one, such as gpt2"
@@ -84,7 +81,7 @@ def command(
         return 0
     if len(config) > 1:
         refuse_given(context, OF_ONE_MODEL, f"asks about one model, and {len(config)} are named; name one")
-        return _compare(context, config, precision, length, plot, as_json, started)
+        return _compare(context, config, precision, length, plot, as_json)
     for name in task or ():
         refuse_function(name)
     found = capacity(
@@ -96,24 +93,22 @@ def command(
     if plot is not None:
         _draw(context, plot, [found.model], found.given)
     if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {name: each for name, each in (("fits", fits), ("against", crossing)) if each}
-        print_json({**plain(capacity_record(found)), **more, "provenance": record})
+        print_result(context, {**plain(capacity_record(found)), **more}, arithmetic="integers")
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
-    # Who asks about a task asks for the bound; without a task it is one of many.
+    # A refuted bound is an error for a task that was named; without a task it is one of many.
     return int(any(name in (task or ()) for name, _ in found.refuted))
 
 
 def _compare(
     context: typer.Context, configs: list[str], precision: int | None, length: int | None, plot: Path | None,
-    as_json: bool, started: float,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """Several models side by side."""
+    """Print several models side by side."""
     from separatrix.api import described
     from separatrix.capacities import check_sizes
     from separatrix.cli.capacity_memory import compared, print_compared
-    from separatrix.provenance import provenance
 
     check_sizes(precision, length)
     models = [described(each, precision) for each in dict.fromkeys(configs)]
@@ -121,8 +116,7 @@ def _compare(
     if plot is not None:
         _draw(context, plot, models, precision)
     if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**found, "provenance": record})
+        print_result(context, {**found}, arithmetic="integers")
     else:
         print_compared(found)
     return 0
@@ -162,7 +156,7 @@ def _list(as_json: bool) -> None:
 
 
 def _print_needs(found: "Capacity") -> None:
-    """What the tasks need of the caches, and under a budget from which length they are impossible."""
+    """Print what the tasks need of the caches, and under a budget from which length they are impossible."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -172,14 +166,14 @@ def _print_needs(found: "Capacity") -> None:
     if not found.needs:
         if budget.in_words:
             why = not_judged(found.model) or "none of its caches grows"
-            out.print(f"Nothing is said about {budget.in_words}: {why}.")
+            out.print(f"No verdict for {budget.in_words}: {why}.")
         return
     first = found.needs[0]
     under = f" with {budget.in_words}" if budget.in_words else ""
     if first.bits_of_a_recent_token > first.bits_per_token:
         under += f", {first.bits_of_a_recent_token:,} of each of the last {RECENT}, which are not quantised yet"
     out.print(
-        f"Whatever its layers, it goes on from what it kept: {first.state_bits:,} bits of states and at most "
+        f"Whatever its layers, it continues from what it kept: {first.state_bits:,} bits of states and at most "
         f"{first.bits_per_token:,} bits a token of its caches{under} (Theorem 2 with the caches as the state)."
     )
     title = f"Impossible for any weights, {budget.in_words}" if budget.bounded else "What each cache must keep at least"
@@ -199,16 +193,16 @@ def _print_needs(found: "Capacity") -> None:
     out.print(shown)
     out.print(
         "Tokens that are kept next to a window, such as the first ones, are not in it: give --cache-tokens for all "
-        "together. With each token that is kept, 128 bits for each head are counted for its place and its score, with "
-        "quantised numbers a scale and an offset."
+        "together. With each token that is kept, 128 bits for each head are counted for its position and its score, "
+        "with quantised numbers a scale and an offset."
         if budget.in_words
-        else "With fewer tokens, of any place in the text, the task is impossible at that length. Give --cache-tokens, "
+        else "With fewer tokens, from any positions, the task is impossible at that length. Give --cache-tokens, "
         "--cache-bits or --cache-window for the lengths at which a budget fails."
     )
     out.print(
-        "This holds at the cut between text and question, for a text that is read once and a question that comes last: "
-        "a question that is asked first, a text that is read again, or a cache that is evicted after the question is "
-        "not covered. Impossible means that some input is answered wrongly, whatever the weights."
+        "This holds at the cut between text and query, for a text that is read once and a query that comes last. Not "
+        "covered: a query before the text, a second pass over the text, a cache that is evicted after the query. "
+        "Impossible means: for every choice of weights, some input is answered wrongly."
     )
 
 
@@ -229,7 +223,7 @@ def _print(
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):
         shown.add_column(heading, justify="left" if heading in ("kind", "kept by each layer") else "right")
     for layer in model.layers:
-        growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
+        growing = "not stated" if layer.kind == "unstated" else "grows with the input"
         growing = "nothing: reads the cache of an earlier layer" if layer.shared else growing
         kept = " + ".join(part.formula for part in layer.state) or growing
         kept_bits = layer_bits(model, layer.state, found.given) * layer.count
@@ -245,7 +239,8 @@ def _print(
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
     elif found.bounded_state_bits:
-        others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
+        unstated = any(layer.kind == "unstated" for layer in model.layers)
+        others = "do not state theirs" if unstated else "grow with the input"
         out.print(f"Layers of bounded memory keep {found.bounded_state_bits:,} bits; the others {others}.")
     for line in _formats(found):
         out.print(f"- {escape(line)}")
@@ -276,7 +271,7 @@ def _print(
     for name in asked:
         spoken = {limit.task for limit in found.limits if limit.scope == "model"} | {need.task for need in found.needs}
         if name not in spoken | {n for n, _ in found.silent}:
-            out.print(f"{name}: no bound is known that says when this model cannot do it.")
+            out.print(f"{name}: no bound is known for this task and model.")
     if found.limits:
         out.print("[bold]How to read this[/bold]")
         for caveat in found.caveats:
@@ -288,7 +283,7 @@ def _counted(number: int, unit: str) -> str:
 
 
 def _formats(found: "Capacity") -> list[str]:
-    """For each format in which numbers are kept what is kept in it, and who says so."""
+    """Return for each format in which numbers are kept what is kept in it, and who says so."""
     from separatrix.capacities import part_bits
 
     kept: dict[Bits, dict[str, int]] = {}

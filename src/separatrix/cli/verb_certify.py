@@ -1,6 +1,5 @@
 """``separatrix certify``: prove a theorem's network or a trained run for all inputs, write weights and proof."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,7 @@ from separatrix.cli.construction_options import (
 )
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import DetailsOption, JsonOption, print_answer
 from separatrix.errors import SeparatrixError
 
 NAME = "certify"
@@ -79,20 +78,18 @@ def command(
         int | None,
         typer.Option("--bits", help="A trained recurrent run: certify it with its state rounded to so many bits."),
     ] = None,
+    details: DetailsOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
-    started = time.perf_counter()
+    """Certify that a network from a theorem, or one that was trained, is correct on every input of a length."""
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
-        return certify_trained(context, construction, length, store, nodes, bits, out, as_json, started)
-    from separatrix.answer import show as show_sheet
+        return certify_trained(context, construction, length, store, nodes, bits, out, as_json)
     from separatrix.api import certify
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
 
     refuse_given(context, ("store", "nodes", "bits"), "is for a trained run, not for a construction; leave it out")
     chosen = constructions()[construction]
@@ -116,9 +113,5 @@ def command(
             out=out or Path("certificates") / f"{construction}-{length}", keep_refutation=out is not None,
             memory=limit, inspect=lambda network: refuse_idle_options(network, options), writing=uninterrupted,
         )  # fmt: skip
-    if as_json:
-        record = provenance(command_line(context), arithmetic=found.arithmetic, seed=None, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-    else:
-        show_sheet(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic=found.arithmetic, details=details)
     return 0 if found else 1

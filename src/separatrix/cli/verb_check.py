@@ -1,6 +1,5 @@
 """``separatrix check``: verify a certificate from its weight file with the independent checker."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from separatrix.answer import COLOURS
 from separatrix.cli.check_trained import check_trained_weights
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, console, print_result
 from separatrix.shipped import resolved
 
 NAME = "check"
@@ -28,27 +27,24 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Recompute a certificate from the weights: valid, refuted by an input that is shown, or not valid (exit 1)."""
-    started = time.perf_counter()
     from separatrix_kernel.trained import TRAINED_FILE
 
     (file,) = resolved([file])
     folder = file.parent if file.name == TRAINED_FILE else file
     if (folder / TRAINED_FILE).is_file():
         refuse_given(context, ("max_memory",), "is for networks of constructions, not trained weights; leave it out")
-        return check_trained_weights(context, folder, replay, as_json, started)
+        return check_trained_weights(context, folder, replay, as_json)
     from rich.markup import escape
 
     from separatrix.api import check
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
 
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
         found = check(file, replay=replay, memory=limit)
     if as_json:
-        record = provenance(command_line(context), arithmetic=found.arithmetic, seed=None, started=started)
-        print_json({**found.as_dict(), "provenance": record})
+        print_result(context, {**found.as_dict()}, arithmetic=found.arithmetic)
     else:
         # Lines and not the table of ``certify``: what is checked by hundreds is read by grep.
         for fact in found.sheet().facts:

@@ -1,16 +1,15 @@
 """``separatrix code``: the narrowest sign code for N vectors, verified, next to the limit no code can pass."""
 
-import time
 from typing import Annotated
 
 import typer
 
 from separatrix.cli.completion import complete_family
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, print_answer
 from separatrix.text_numbers import parse_fraction
 
 NAME = "code"
-ORDER = 30
+ORDER = 66
 EXAMPLE = "separatrix code --count 1024 --max-inner 1/4"
 
 
@@ -27,14 +26,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest known sign code (BHBK24 Lemma 2) and verify all its inner products exactly."""
-    from separatrix.answer import show
     from separatrix.api import find_code
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     found = find_code(count, parse_fraction("--max-inner", max_inner), two_sided, family)
-    if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-    else:
-        show(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic="integers")

@@ -1,6 +1,5 @@
 """``separatrix compare``: a layer of your own next to known ones, on several tasks, with the same budget for all."""
 
-import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, print_answer, remark
 from separatrix.cli.training_options import (
     ANYWHERE,
     USUAL,
@@ -64,16 +63,14 @@ def command(
 ) -> None:
     """Train your layer and known ones on the same tasks with the same budget, and write one report."""
     require("a comparison", "torch")
-    from separatrix.answer import show, to_page
+    from separatrix.answer import to_page
     from separatrix.api import compare
     from separatrix.cli.progress import progress_bar
     from separatrix.cli.training_run import run_groups
     from separatrix.files import check_writable, write_atomically
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
     from separatrix.training import groups_of, using_threads
 
-    started = time.perf_counter()
     if report.suffix != ".html":
         raise SeparatrixError(f"--report {report} is not the name of a page; give one that ends in .html")
     check_writable(report)
@@ -95,12 +92,9 @@ def command(
             store=recording.store, device=place.device, trainer=train,
         )  # fmt: skip
     write_atomically(report, to_page(found.sheet()))
-    if as_json:
-        record = provenance(command_line(context), arithmetic="float32", seed=found.seeds[0], started=started)
-        print_json({**found.as_dict(), "report": str(report), "provenance": record})
-        return
-    show(found.sheet(), console())
-    remark(f"the report with curves is {report}")
+    print_answer(context, found, as_json, arithmetic="float32", seed=found.seeds[0], report=str(report))
+    if not as_json:
+        remark(f"the report with curves is {report}")
 
 
 def _label(spec: "RunSpec") -> str:

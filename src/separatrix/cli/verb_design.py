@@ -1,6 +1,5 @@
 """``separatrix design``: what a task of a length needs at least, what is enough, and which published models pass."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_task
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, print_answer
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
 
@@ -24,7 +23,7 @@ def command(
     task: Annotated[str, typer.Argument(help="Name of a task, or FILE.py:function.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
     accuracy: Annotated[
-        str, typer.Option("--accuracy", help="exact: right on every input, which all bounds here are about.")
+        str, typer.Option("--accuracy", help="exact: correct on every input, which all bounds here are about.")
     ] = EXACT,
     precision: Annotated[
         int, typer.Option("--precision", "-p", help="Bits of a number of the models that bounds speak about.")
@@ -37,22 +36,19 @@ def command(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it, to this .svg or .png file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a model for a task needs at least, which certified construction is enough, and which presets pass."""
+    """Show what a model for a task needs at least, which certified construction is enough, and which presets pass."""
     check_picture("--plot", plot)
     if accuracy != EXACT:
         raise SeparatrixError(
             f"--accuracy {accuracy} is not known here: bounds and certificates are about models that are right on "
             "every input; give exact, or leave it out"
         )
-    from separatrix.answer import show as show_sheet
     from separatrix.api import design
     from separatrix.cli.progress import progress_bar
     from separatrix.profiles import task_argument
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
     from separatrix.site import design_picture
 
-    started = time.perf_counter()
     chosen = task_argument(task, settings or [])
     if plot is not None and chosen.name != task and ":" in task:
         refuse_given(context, ("plot",), "draws the tasks of the papers; of a function use  separatrix profile --plot")
@@ -60,8 +56,4 @@ def command(
         answer = design(chosen, length, precision=precision, heads=heads, certify=certify)
     if plot is not None:
         write_picture(plot, design_picture(answer.found))
-    if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**answer.as_dict(), "provenance": record})
-        return
-    show_sheet(answer.sheet(), console())
+    print_answer(context, answer, as_json, arithmetic="integers")

@@ -1,6 +1,5 @@
 """``separatrix export``: a theorem's network for torch, ONNX, TransformerLens, or exactly as safetensors."""
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,13 +20,13 @@ from separatrix.cli.construction_options import (
     options_from,
     refuse_idle_options,
 )
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, console, notes, print_result, seconds_so_far
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.wording import counted
 
 NAME = "export"
-ORDER = 80
+ORDER = 64
 EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/index-lookup-64"
 PACKAGES = {
     "torch": ("torch",),
@@ -64,9 +63,7 @@ def command(
     from separatrix.constructions import constructions
     from separatrix.files import check_writable
     from separatrix.models import SEED, export
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     chosen = constructions()[construction]
     if to == "safetensors" and dtype is not None:
         raise SeparatrixError(f"--dtype {dtype} does not go with --to safetensors, which holds the exact weights")
@@ -93,12 +90,11 @@ def command(
         "inputs_compared": written.inputs_compared,
         "files": [str(file) for file in written.files],
         "load": written.load,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": seconds_so_far(context),
     }
     if as_json:
         seed = SEED if written.inputs_compared else None
-        record = provenance(command_line(context), arithmetic=str(built.arithmetic), seed=seed, started=started)
-        print_json({**result, "provenance": record})
+        print_result(context, {**result}, arithmetic=str(built.arithmetic), seed=seed)
         return
     count = written.inputs_compared
     compared = f": answers equal on {counted(count, 'sampled input')}" if count else ""

@@ -1,7 +1,6 @@
 """``separatrix figure``: draw a figure of the papers from recorded runs, ours next to theirs."""
 
 import json
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.completion import complete_figure
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, console, how_made, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -47,11 +46,9 @@ def command(
         _state_limit(context, scale, out, store, records, as_json)
         return
     from separatrix.files import check_writable, write_atomically
-    from separatrix.provenance import provenance
     from separatrix.site import experiment_figure, figure_page
     from separatrix.training import best_scale, experiment_of, experiments, gather, how_to_train, read_sweep
 
-    started = time.perf_counter()
     own = read_sweep(Path(name)) if name.endswith(".toml") else None
     if own is not None and scale is not None:
         raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
@@ -73,7 +70,7 @@ def command(
     figures = [experiment_figure(data)]
     if attention is not None:
         figures.append(attention[1])
-    made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+    made = how_made(context, arithmetic="float32")
     found = {**data.as_dict(), "provenance": made}
     if attention is not None:
         found["attention"] = _attention_data(attention[0])
@@ -104,14 +101,12 @@ def _state_limit(
     records: list[Path] | None,
     as_json: bool,
 ) -> None:
-    """What recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
+    """Draw what recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
     from separatrix.answer import plain
     from separatrix.files import check_writable, write_atomically
-    from separatrix.provenance import provenance
     from separatrix.site import state_limit_figure, state_limit_page
     from separatrix.training import state_limits
 
-    started = time.perf_counter()
     if scale is not None:
         raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {STATE_LIMIT} draws every recorded run")
     if out.exists() and not out.is_dir():
@@ -125,7 +120,7 @@ def _state_limit(
             "with --records, or train one:  separatrix train index-lookup 'LSTM-(1,64)' --length 20 --recipe strong"
         )
     figures = [state_limit_figure(found, recipe) for recipe in found.recipes]
-    made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+    made = how_made(context, arithmetic="float32")
     content: dict[str, str | bytes] = {}
     for each in figures:
         content |= {f"{each.name}.svg": each.svg, f"{each.name}.png": each.png}

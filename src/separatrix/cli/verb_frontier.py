@@ -1,6 +1,5 @@
 """``separatrix frontier``: the smallest certified width and precision of a construction at each length."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,7 @@ from separatrix.cli.learned_frontier import (
     refuse_other_options,
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, console, print_result, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import ANYWHERE, Place, with_option_groups
 from separatrix.errors import SeparatrixError, StoppedError
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from separatrix.table import Survey
 
 NAME = "frontier"
-ORDER = 70
+ORDER = 62
 EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 
 
@@ -72,11 +71,9 @@ def command(
         return
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
-    from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
     from separatrix.table import FrontierStore, check_supported, survey, units
 
-    started = time.perf_counter()
     chosen = constructions()[construction]
     check_supported(construction)
     limit = memory_limit(max_memory)
@@ -110,8 +107,7 @@ def command(
     if figure is not None:
         write_picture(figure, frontier_picture(found))
     if as_json:
-        record = provenance(command_line(context), arithmetic="fixed point", seed=None, started=started)
-        print_json({**found.plain(), "provenance": record})
+        print_result(context, {**found.plain()}, arithmetic="fixed point")
         return
     _print(found)
 

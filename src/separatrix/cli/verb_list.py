@@ -91,48 +91,10 @@ def _reductions() -> list[dict[str, Any]]:
 
 
 def _theorems() -> list[dict[str, Any]]:
-    """Return the papers' claims that have code, sorted by claim: what runs each, and the file that it is in."""
-    import re
+    from separatrix.answer import plain
+    from separatrix.table import theorem_index
 
-    from separatrix.bounds import bounds
-    from separatrix.constructions import constructions
-    from separatrix.table import errata
-
-    found = [
-        {"claim": each.theorem, "as": "construction", "name": each.name, "file": _file(each),
-         "command": f"separatrix certify {each.name} --length {max(16, each.minimum_length)}"}
-        for each in constructions().values()
-    ] + [
-        {"claim": each.claim, "as": each.kind, "name": each.name, "file": _file(each),
-         "command": f"separatrix bound {each.task_names[0]} --model {each.models[0]} --length 64"}
-        for each in bounds().values()
-    ] + [
-        {"claim": each.source, "as": "erratum", "name": each.name, "file": _file(each, each.show),
-         "command": each.command}
-        for each in errata().values()
-    ]  # fmt: skip
-
-    def order(row: dict[str, Any]) -> list[tuple[str, int]]:
-        # Theorem 4 comes before Theorem 12.
-        return [("", int(part)) if part.isdigit() else (part, 0) for part in re.findall(r"\d+|\D+", row["claim"])]
-
-    return sorted(found, key=order)
-
-
-def _file(entry: Any, part: Any = None) -> str:
-    """The module of a catalog's entry: that of a function of it, or the one that has its name, or that of its class."""
-    import importlib.util
-    import inspect
-    from pathlib import Path
-
-    home = Path(inspect.getfile(part or entry.__class__))
-    own = entry.name.replace("-", "_").lower()
-    near = [home.with_name(f"{own}.py"), *home.parent.glob(f"*/{own}.py"), home]
-    path = next(each for each in near if each.is_file())
-    package = importlib.util.find_spec("separatrix")
-    assert package is not None and package.origin is not None
-    top = Path(package.origin).parent.parent
-    return path.relative_to(top).as_posix() if path.is_relative_to(top) else str(path)
+    return plain(theorem_index())
 
 
 WIDTH, LENGTH, PRECISION = 64, 400, 32
@@ -225,7 +187,7 @@ COLUMNS = {
     "constructions": ("name", "theorem", "statement"),
     "bounds": ("name", "claim", "statement"),
     "reductions": ("name", "statement", "source"),
-    "theorems": ("claim", "as", "name", "file"),
+    "theorems": ("claim", "as", "name"),
     "codes": ("name", "about"),
     "arithmetics": ("name", "bits", "about"),
     "architectures": ("model", "title", "state_bits", "attention_bits"),

@@ -1,15 +1,14 @@
 """``separatrix precision``: the fixed point of BHBK24 Appendix B.2 at a length, and what it can hold."""
 
-import time
 from typing import Annotated
 
 import typer
 
 from separatrix.cli.completion import complete_task
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, print_answer, remark
 
 NAME = "precision"
-ORDER = 40
+ORDER = 67
 EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 42"
 
 
@@ -27,19 +26,12 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Show the numbers of B.2 at this length: step, range, bits, and whether uniform attention survives rounding."""
-    from separatrix.answer import show
     from separatrix.api import fixed_point_of
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     found = fixed_point_of(task, length, bits, exponent, rounding)
     if bits is not None:
         tell_unused_bits(length, bits, found.exponent)
-    if as_json:
-        record = provenance(command_line(context), arithmetic=found.arithmetic, seed=None, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-    else:
-        show(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic=found.arithmetic)
 
 
 def tell_unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> None:

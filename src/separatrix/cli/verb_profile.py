@@ -1,7 +1,6 @@
 """``separatrix profile``: what a recurrent model and a one-layer Transformer need for a function of your own."""
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from rich.markup import escape
 
 from separatrix.bit_counts import PUBLISHED_PRECISION
 from separatrix.cli.completion import complete_preset
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, print_answer, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
 
@@ -70,15 +69,12 @@ def command(
     # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
     # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from separatrix.answer import show as show_sheet
     from separatrix.api import profile
     from separatrix.cli.limits import limited_memory, memory_limit
     from separatrix.cli.progress import progress_bar
     from separatrix.profiles import Limits
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     picture = None if plot is None else plot.absolute()  # the function may go to another folder
     if not 0 < max_time < float("inf"):
         raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")
@@ -95,11 +91,7 @@ def command(
         from separatrix.site import profile_figure
 
         write_picture(picture, profile_figure(profile_record(found.found)))
-    if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-    else:
-        show_sheet(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic="integers", seed=seed)
     return 0 if found else 1
 
 

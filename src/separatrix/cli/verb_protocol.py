@@ -1,6 +1,5 @@
 """``separatrix protocol``: run Theorem 2's or Theorem 4's protocol on a network and show every message."""
 
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from separatrix.cli.construction_options import (
     SettingsOption,
 )
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, console, print_result
 from separatrix.cli.protocol_subject import Subject, input_of, subject_named
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from separatrix.networks import Integers
 
 NAME = "protocol"
-ORDER = 74
+ORDER = 75
 EXAMPLE = "separatrix protocol index-lookup --length 16 --partition odd-even --version repaired"
 COLOURS = {"Alice": "cyan", "Bob": "magenta"}
 SHOWN_BITS = 24
@@ -69,9 +68,7 @@ def command(
     """Let Alice and Bob compute a network's answer by exchanging bits, and count them next to the claim."""
     from separatrix.communication import hold_conversation
     from separatrix.networks import RecurrentNetwork
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     if arithmetic is not None:
         refuse_given(context, ("rounding",), ROUNDED_ALREADY)
     subject = subject_named(network, length, exponent, rounding, arithmetic, attention, settings or [])
@@ -87,8 +84,7 @@ def command(
     )  # fmt: skip
     if as_json:
         drawn = None if text is not None else seed
-        record = provenance(command_line(context), arithmetic=str(subject.arithmetic), seed=drawn, started=started)
-        print_json({**_plain(subject, cells, found), "provenance": record})
+        print_result(context, {**_plain(subject, cells, found)}, arithmetic=str(subject.arithmetic), seed=drawn)
     else:
         _print(subject, cells, found)
     return 0 if found.equal else 1

@@ -1,13 +1,12 @@
 """``separatrix runs``: look at recorded runs, compare them, take them elsewhere."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, console, print_result, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
@@ -72,9 +71,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """List, show, compare or export recorded runs; bits: how many bits of its state a trained model uses."""
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     if action not in ACTIONS:
         raise UnknownNameError("action", action, ACTIONS)
     for name, actions in ACTIONS_OF.items():
@@ -91,23 +88,23 @@ def command(
 
         if records:
             raise SeparatrixError(f"bits takes a run of a --store, not of --records {records[0]}; leave it out")
-        made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
-        show_state_bits(store, given[0], bits, as_json, made)
+        show_state_bits(context, store, given[0], bits, as_json)
         return
+    from separatrix.training import selected
+
     with opened_source(store, records) as source:
         if action in ("list", "export"):
             if limit and not any(each is not None for each in (task, architecture, length, experiment)):
                 chosen = source.newest(limit)
             else:
-                chosen = _filtered(source, task, architecture, length, experiment)
+                chosen = selected(source, task=task, architecture=architecture, length=length, experiment=experiment)
                 chosen = chosen[-limit:] if limit else chosen
             _tell_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
-        made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
         if action == "list":
             if as_json:
-                print_json({"runs": [record.as_dict() for record in chosen], "provenance": made})
+                print_result(context, {"runs": [record.as_dict() for record in chosen]}, arithmetic="float32")
             else:
                 if chosen:
                     _print_list(chosen)
@@ -117,9 +114,9 @@ def command(
                     saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
                     console().print(f"{saved}; the command that was training goes on from there", soft_wrap=True)
         elif action == "export":
-            _export(source, chosen, Path(given[0]), curves, as_json, made)
+            _export(context, source, chosen, Path(given[0]), curves, as_json)
         else:
-            _show(source, chosen, plot, as_json, made)
+            _show(context, source, chosen, plot, as_json)
 
 
 def _check_names(action: str, given: list[str], curves: bool) -> None:
@@ -141,50 +138,8 @@ def _check_names(action: str, given: list[str], curves: bool) -> None:
         check_target(Path(given[0]), curves)
 
 
-def _as_recorded(architecture: str) -> str:
-    """Return the name under which runs of a model are recorded: options at their defaults are left out.
-
-    >>> _as_recorded("ThirdTF-(1, 64, mask=none)"), _as_recorded("ThirdTF"), _as_recorded("nothing-(1,64)")
-    ('ThirdTF-(1,64)', 'ThirdTF', 'nothing-(1,64)')
-    """
-    from separatrix.models import code_named_in, parse_spec
-
-    text = architecture.replace(" ", "")
-    if "(" not in text or code_named_in(text):  # a user's code is not run to look for its records
-        return text
-    try:
-        return str(parse_spec(text))
-    except SeparatrixError:
-        return text
-
-
-def _filtered(
-    source: "RunSource", task: str | None, architecture: str | None, length: int | None, experiment: str | None
-) -> "list[Record]":
-    found = source.all()
-    if experiment is not None:
-        wanted = _runs_of(experiment)
-        found = [record for record in found if record.spec.name in wanted]
-    if task is not None:
-        from separatrix.tasks import tasks
-
-        name = tasks()[task].name
-        found = [record for record in found if record.spec.task == name]
-    if architecture is not None:
-        wanted_text = _as_recorded(architecture).casefold()
-        found = [
-            record
-            for record in found
-            if record.spec.architecture.casefold() == wanted_text
-            or record.spec.architecture.rpartition("-(")[0].casefold() == wanted_text
-        ]
-    if length is not None:
-        found = [record for record in found if record.spec.length == length]
-    return found
-
-
 def _tell_what_is_left_out(source: "RunSource") -> None:
-    """Next to the answer, so that it stays what it is: runs of tasks that only somebody's file defines."""
+    """Say on standard error how many runs are of tasks that only somebody's file defines; they are left out."""
     others = source.not_here()
     if others:
         verb = "is" if sum(others.values()) == 1 else "are"
@@ -195,17 +150,8 @@ def _tell_what_is_left_out(source: "RunSource") -> None:
         )
 
 
-def _runs_of(text: str) -> set[str]:
-    from separatrix.training import experiments
-
-    name, _, scale = text.partition("/")
-    experiment = experiments()[name]
-    scales = [scale] if scale else list(experiment.scales)
-    return {run.name for each in scales for cell in experiment.sweep(each).cells() for run in cell.runs}
-
-
 def _tell_what_there_is(source: "RunSource", where: str) -> None:
-    """The tasks, models and lengths of all runs, where the filters leave none."""
+    """Print the tasks, models and lengths of all runs, where the filters leave none."""
     every = source.all()
     if not every:
         console().print(f"0 runs: nothing is recorded in {where}; name another store with --store", soft_wrap=True)
@@ -245,18 +191,22 @@ def _print_list(records: "list[Record]") -> None:
     console().print(table)
 
 
-def _export(source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool, made: Any) -> None:
+def _export(
+    context: typer.Context, source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool
+) -> None:
     from separatrix.training import export
 
     rows = export(source, records, path, curves=curves)
     if as_json:
-        print_json({"file": str(path), "rows": rows, "provenance": made})
+        print_result(context, {"file": str(path), "rows": rows}, arithmetic="float32")
     else:
         console().print(f"wrote {rows} rows to {path}", soft_wrap=True)
 
 
-def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool, made: Any) -> None:
-    """One run in full, or several side by side: what differs between them, and how they ended."""
+def _show(
+    context: typer.Context, source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool
+) -> None:
+    """Print one run in full, or several side by side: what differs between them, and how they ended."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -271,7 +221,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
             {**record.as_dict(), "curve": [vars(point) for point in points]}
             for record, points in zip(records, curves, strict=True)
         ]
-        print_json({"runs": listed, "provenance": made})
+        print_result(context, {"runs": listed}, arithmetic="float32")
         return
     plain = [record.as_dict() for record in records]
     alone, out = len(records) == 1, console()
@@ -319,7 +269,7 @@ def _text(value: Any) -> str:
 
 
 def sparks(values: "Sequence[float]", width: int) -> str:
-    """Numbers from 0 to 1 as a row of bars, at most ``width`` of them.
+    """Return numbers from 0 to 1 as a row of bars, at most ``width`` of them.
 
     >>> sparks([0.0, 0.5, 1.0], 10)
     '▁▅█'

@@ -1,6 +1,5 @@
 """``separatrix sample``: examples of a task that a person can read."""
 
-import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ import typer
 
 from separatrix.cli.completion import complete_task
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, console, print_result
 
 if TYPE_CHECKING:
     from separatrix.api import Sampled
@@ -58,9 +57,7 @@ def command(
     """Show random examples of a task with their answers, or write them to files."""
     from separatrix.api import sample
     from separatrix.profiles import task_argument
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     chosen = task_argument(task, settings or [])
     if out is not None:
         from separatrix.tasks import ExampleSet, try_user_task
@@ -69,16 +66,15 @@ def command(
         try_user_task(chosen, length)
         data = examples.export(out, kind)
         if as_json:
-            record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
-            print_json({"task": chosen.name, "length": length, "count": count, "data": str(data), "provenance": record})
+            result = {"task": chosen.name, "length": length, "count": count, "data": str(data)}
+            print_result(context, result, arithmetic="integers", seed=seed)
         else:
             console().print(f"{count:,} examples in {data}, with a data card", markup=False, soft_wrap=True)
         return
     refuse_given(context, ("kind",), "is for files; give --out FOLDER as well")
     found = sample(chosen, length, count, seed=seed, split=split.value)
     if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
-        print_json({**found.as_dict(), "provenance": record})
+        print_result(context, {**found.as_dict()}, arithmetic="integers", seed=seed)
         return
     _print(found)
 
@@ -97,7 +93,8 @@ def _print(found: "Sampled") -> None:
 
 
 def _in_chunks(picture: str, width: int) -> str:
-    """A picture of lines that belong together column by column, cut so that no chunk of them is wider than ``width``.
+    """Return a picture of lines that belong together column by column, cut so that no chunk of them is wider than
+    ``width``.
 
     It is cut where all lines have a space, if there is such a place in the second half of a chunk; a line that has
     nothing in a chunk is left out there. A last line of words that fits is a remark, which comes after all chunks.

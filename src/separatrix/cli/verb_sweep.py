@@ -1,6 +1,5 @@
 """``separatrix sweep``: train a grid of runs: a paper's experiment, a file's, or models by lengths on a task."""
 
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,7 @@ import typer
 
 from separatrix.cli.completion import complete_experiment
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, console, notes, print_result
 from separatrix.cli.training_options import (
     ANYWHERE,
     USUAL,
@@ -71,10 +70,8 @@ def command(
     """Train every cell of a sweep; interrupted sweeps resume."""
     require("a sweep", "torch")
     from separatrix.cli.training_run import run_groups
-    from separatrix.provenance import provenance
     from separatrix.training import heat_maps, no_better_than_guessing, sink_from
 
-    started = time.perf_counter()
     task = _task(name)
     if task is None:
         refuse_given(context, GRID, f"is for a task; {name} has its own grid, of which --only AXIS=VALUE takes a part")
@@ -92,8 +89,7 @@ def command(
     plan = _planned(groups, place, recording, full_grid, estimate, quiet=as_json)
     if dry_run:
         if as_json:
-            record = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
-            print_json({"sweep": sweep.as_dict(), "plan": plan.as_dict(), "provenance": record})
+            print_result(context, {"sweep": sweep.as_dict(), "plan": plan.as_dict()}, arithmetic="float32")
         else:
             console().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
             console().print(_plan_table(plan))
@@ -104,27 +100,20 @@ def command(
     maps = heat_maps(cells, found, axes)
     best = [cell.best(found) for cell in cells]
     if as_json:
-        record = provenance(
-            command_line(context), arithmetic=cells[0].runs[0].precision, seed=cells[0].runs[0].seed, started=started
-        )
-        print_json(
+        rows = [
             {
-                "sweep": sweep.as_dict(),
-                "plan": plan.as_dict(),
-                "cells": [
-                    {
-                        **dict(cell.coordinates),
-                        "runs": len(cell.runs),
-                        "accuracy": None if record is None else record.result.accuracy,
-                        "constant_answer": constant,
-                        "learned": None if record is None else not no_better_than_guessing(record),
-                        "best": None if record is None else record.as_dict(),
-                    }
-                    for cell, record, constant in zip(cells, best, _constant_answers(cells), strict=True)
-                ],
-                "provenance": record,
+                **dict(cell.coordinates),
+                "runs": len(cell.runs),
+                "accuracy": None if record is None else record.result.accuracy,
+                "constant_answer": constant,
+                "learned": None if record is None else not no_better_than_guessing(record),
+                "best": None if record is None else record.as_dict(),
             }
-        )
+            for cell, record, constant in zip(cells, best, _constant_answers(cells), strict=True)
+        ]
+        result = {"sweep": sweep.as_dict(), "plan": plan.as_dict(), "cells": rows}
+        first = cells[0].runs[0]
+        print_result(context, result, arithmetic=first.precision, seed=first.seed)
         return
     for each in maps:
         console().print(heat_map_table(sweep.title, each))
@@ -257,13 +246,13 @@ def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
 
 
 def heat_map_table(title: str, shown: "HeatMap") -> Any:
-    """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
+    """Return the accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
     from rich.markup import escape
     from rich.table import Table
 
     heading = escape(f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %")
-    table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
-    table.add_column(shown.row_axis, style="bold", no_wrap=True)
+    table = Table(title=heading, caption="best of each cell's runs")
+    table.add_column(f"{shown.row_axis} \\ {shown.column_axis}", style="bold", no_wrap=True)
     for column in shown.columns:
         table.add_column(escape(column), justify="right")
     answers = _constant_answers(list(shown.cells.values()))
@@ -284,7 +273,8 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
 
 
 def _percent(shown: "HeatMap", row: str, column: str) -> str:
-    """One digit after the point, greener the better, where the terminal has colours; marked where it means nothing."""
+    """Return one digit after the point, greener the better, where the terminal has colours; marked where it means
+    nothing."""
     accuracy = shown.accuracy(row, column)
     if accuracy is None:
         return "·"

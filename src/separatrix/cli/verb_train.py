@@ -1,6 +1,5 @@
 """``separatrix train``: train one model on one task, a grid of learning rates and seeds at once."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from separatrix.cli.completion import complete_task
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, print_answer
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
     ANYWHERE,
@@ -79,16 +78,13 @@ def command(
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs resume."""
     require("training", "torch")
-    from separatrix.answer import show
     from separatrix.api import run_specs, trained
     from separatrix.cli.training_run import run_groups
     from separatrix.models import parse_spec
     from separatrix.profiles import task_argument
-    from separatrix.provenance import provenance
     from separatrix.tasks import automaton_of
     from separatrix.training import Group, check_leaks, check_tubes
 
-    started = time.perf_counter()
     check_picture("--plot", plot)
     chosen = task_argument(task, parameters or [])
     fields = method.given()
@@ -113,11 +109,7 @@ def command(
 
         drawn = [(_label(spec), records[spec.name], curves[spec.name]) for spec in specs]
         write_picture(plot, run_curves_figure(f"{found.model} on {found.task} at length {length}", drawn))
-    if as_json:
-        record = provenance(command_line(context), arithmetic=method.precision, seed=specs[0].seed, started=started)
-        print_json({**found.as_dict(), "provenance": record})
-        return
-    show(found.sheet(), console())
+    print_answer(context, found, as_json, arithmetic=method.precision, seed=specs[0].seed)
 
 
 def _label(spec: "RunSpec") -> str:

@@ -1,6 +1,5 @@
 from separatrix.communication.classics import disjointness as disjointness
 from separatrix.communication.classics import equality as equality
-from separatrix.communication.classics import greater_than as greater_than
 from separatrix.communication.classics import index as index
 from separatrix.communication.elimination import primes as primes
 from separatrix.communication.elimination import rank_modulo as rank_modulo
@@ -27,9 +26,6 @@ from separatrix.communication.problem import CommunicationProblem as Communicati
 from separatrix.communication.problem import Integers as Integers
 from separatrix.communication.problem import from_function as from_function
 from separatrix.communication.problem import from_task as from_task
-from separatrix.communication.protocols.bits import BitReader as BitReader
-from separatrix.communication.protocols.bits import BitWriter as BitWriter
-from separatrix.communication.protocols.bits import Code as Code
 from separatrix.communication.protocols.conversation import Conversation as Conversation
 from separatrix.communication.protocols.conversation import hold_conversation as hold_conversation
 from separatrix.communication.protocols.conversation import read_position as read_position
@@ -39,18 +35,13 @@ from separatrix.communication.protocols.cost import compare as compare
 from separatrix.communication.protocols.one_layer import run_one_layer as run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS as VERSIONS
 from separatrix.communication.protocols.plan import make_plan as make_plan
-from separatrix.communication.protocols.recurrent import run_recurrent as run_recurrent
 from separatrix.communication.protocols.running_sums import FloatLayer as FloatLayer
 from separatrix.communication.protocols.running_sums import run_running_sums as run_running_sums
 from separatrix.communication.protocols.transcript import ALICE as ALICE
 from separatrix.communication.protocols.transcript import BOB as BOB
 from separatrix.communication.protocols.transcript import Message as Message
-from separatrix.communication.protocols.transcript import Outgoing as Outgoing
-from separatrix.communication.protocols.transcript import Speech as Speech
 from separatrix.communication.protocols.transcript import Transcript as Transcript
-from separatrix.communication.protocols.transcript import Wire as Wire
 from separatrix.communication.protocols.transcript import converse as converse
-from separatrix.communication.protocols.transcript import faithful as faithful
 from separatrix.communication.random_access import longest_on_average as longest_on_average
 from separatrix.communication.rank import RationalRank as RationalRank
 from separatrix.communication.rank import rational_rank as rational_rank

@@ -30,7 +30,7 @@ class Pivots:
 
 @cache
 def primes(count: int) -> tuple[int, ...]:
-    """The ``count`` largest primes below 2^20, descending.
+    """Return the ``count`` largest primes below 2^20, descending.
 
     >>> primes(2)
     (1048573, 1048571)
@@ -51,14 +51,15 @@ def pivots_modulo(values: NDArray[numpy.generic], prime: int) -> Pivots:
 
 
 def rank_modulo(values: NDArray[numpy.generic], prime: int) -> int:
-    """The rank of an integer matrix modulo a prime below 2^20."""
+    """Return the rank of an integer matrix modulo a prime below 2^20."""
     return len(pivots_modulo(values, prime).rows)
 
 
 def _echelon(
     block: Residues, numbers: Integers, prime: int, reduced: bool
 ) -> tuple[Integers, Integers, Residues]:  # fmt: skip
-    """Numbers of pivot rows, pivot columns and, if ``reduced``, the row space with the identity at those columns."""
+    """Return numbers of pivot rows, pivot columns and, if ``reduced``, the row space with the identity at those
+    columns."""
     if len(block) <= FEW_ROWS:
         return _echelon_of_few(block, numbers, prime)
     half = len(block) // 2
@@ -76,7 +77,8 @@ def _echelon(
 
 
 def _echelon_of_few(block: Residues, numbers: Integers, prime: int) -> tuple[Integers, Integers, Residues]:
-    """The same for a few rows: only their small transformation is updated, and applied to the whole rows at the end."""
+    """Return the same for a few rows: only their small transformation is updated, and applied to the whole rows at the
+    end."""
     count = len(block)
     transform = numpy.eye(count)
     rows: list[int] = []

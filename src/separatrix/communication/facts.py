@@ -96,7 +96,7 @@ def verify_fact_3(n: int) -> FactReport:
 
 
 def verify_fact_4(n: int) -> FactReport:
-    """The fooling sets of DISJ and EQ, verified pair by pair, force n bits each."""
+    """Verify pair by pair that the fooling sets of DISJ and EQ force n bits each."""
     _check(n, LARGEST_BY_RANK)
     checks = (_disjointness_fooling(n), *_equality_fooling(n))
     return FactReport(4, "a fooling set S forces ⌈log2 |S|⌉ bits", n, checks)
@@ -131,7 +131,7 @@ FACTS: dict[int, tuple[Callable[[int], FactReport], int]] = {
 
 
 def verify_facts(largest: int = LARGEST_BY_ROWS) -> list[FactReport]:
-    """Every fact at every n from 1 to ``largest`` that fits: to 12 by rank and pairs, to 20 by rows."""
+    """Verify every fact at every n from 1 to ``largest`` that fits: to 12 by rank and pairs, to 20 by rows."""
     return [verify(n) for verify, most in FACTS.values() for n in range(1, min(most, largest) + 1)]
 
 

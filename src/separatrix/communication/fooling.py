@@ -68,7 +68,7 @@ class Evaluates(Protocol):
     """Something with values at pairs of numbers."""
 
     def __call__(self, rows: Integers, columns: Integers) -> NDArray[Any]:
-        """The values; the shapes broadcast."""
+        """Return the values; the shapes broadcast."""
         ...
 
 
@@ -122,7 +122,7 @@ def _pair(candidate: FoolingSet, place: int) -> tuple[int, int]:
 
 
 def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdict:
-    """Both directions of the uniqueness argument for *all* pairs of one value.
+    """Verify both directions of the uniqueness argument for *all* pairs of one value.
 
     ``alice``, ``bob``: (size,) numbers or (size, cells) parts, one line for each pair of f⁻¹(b). That the set is
     complete is the caller's statement (:func:`preimage` makes it complete). Valid when no x and no y occurs twice.
@@ -146,7 +146,8 @@ def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdi
 
 
 def preimage(problem: CommunicationProblem, value: int) -> FoolingSet:
-    """All pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says so."""
+    """Return all pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says
+    so."""
     rows: list[Integers] = []
     columns: list[Integers] = []
     start = 0

@@ -26,7 +26,7 @@ ROUNDS = 60
 
 
 def search(matrix: CommunicationMatrix, value: int, seed: int = 0) -> FoolingSet:
-    """A large fooling set of one value; the same for the same seed."""
+    """Return a large fooling set of one value; the same for the same seed."""
     kept = matrix.distinct
     mask = kept.matrix.dense() == value
     rows, columns = best_matching(mask, seed)
@@ -34,7 +34,7 @@ def search(matrix: CommunicationMatrix, value: int, seed: int = 0) -> FoolingSet
 
 
 def best_matching(mask: Mask, seed: int) -> tuple[Integers, Integers]:
-    """Rows and columns of a large fooling set of the true entries of ``mask`` (rows, columns).
+    """Return rows and columns of a large fooling set of the true entries of ``mask`` (rows, columns).
 
     >>> [side.tolist() for side in best_matching(numpy.eye(3, dtype=bool), seed=0)]
     [[0, 1, 2], [0, 1, 2]]
@@ -79,7 +79,7 @@ def greedy(mask: Mask) -> tuple[Integers, Integers]:
 
 
 def _largest_clique(compatible: Mask) -> Integers:
-    """The largest set of pairwise compatible pairs, by networkx's branch and bound."""
+    """Return the largest set of pairwise compatible pairs, by networkx's branch and bound."""
     networkx: Any = importlib.import_module("networkx")
     graph: Any = networkx.from_numpy_array(numpy.triu(compatible, 1))
     clique, _ = networkx.max_weight_clique(graph, weight=None)

@@ -38,18 +38,18 @@ class CommunicationMatrix:
         return len(self.data)
 
     def dense(self, start: int = 0, stop: int | None = None) -> Bytes:
-        """Rows ``start`` to ``stop`` − 1 with one byte for each entry: uint8 (rows, columns)."""
+        """Return rows ``start`` to ``stop`` − 1 with one byte for each entry: uint8 (rows, columns)."""
         part = self.data[start:stop]
         return numpy.unpackbits(part, axis=1, count=self.columns) if self.packed else part
 
     def entries(self, rows: Integers, columns: Integers) -> Bytes:
-        """The values at pairs of numbers; the shapes broadcast."""
+        """Return the values at pairs of numbers; the shapes broadcast."""
         if not self.packed:
             return self.data[rows, columns]
         return (self.data[rows, columns >> 3] >> (7 - (columns & 7)).astype(numpy.uint8)) & numpy.uint8(1)
 
     def where(self, value: int) -> "CommunicationMatrix":
-        """The boolean matrix of the entries that have this value."""
+        """Return the boolean matrix of the entries that have this value."""
         if self.packed:
             if value == 1:
                 return self
@@ -61,11 +61,11 @@ class CommunicationMatrix:
         return CommunicationMatrix(numpy.concatenate(chunks), self.columns, 2, packed=True)
 
     def transposed(self) -> "CommunicationMatrix":
-        """Rows and columns exchanged."""
+        """Return rows and columns exchanged."""
         return pack(numpy.ascontiguousarray(self.dense().T), self.classes)
 
     def row_blocks(self, entries: int = 1 << 24) -> Iterator[Bytes]:
-        """All rows in order as dense blocks of about ``entries`` entries."""
+        """Yield all rows in order as dense blocks of about ``entries`` entries."""
         step = max(1, entries // max(1, self.columns))
         for start in range(0, self.rows, step):
             yield self.dense(start, start + step)
@@ -98,7 +98,7 @@ class Distinct:
 
 
 def pack(values: NDArray[numpy.generic], classes: int | None = None) -> CommunicationMatrix:
-    """A matrix from an array (rows, columns) of values 0 … classes − 1.
+    """Return a matrix from an array (rows, columns) of values 0 … classes − 1.
 
     >>> pack(numpy.eye(3, dtype=int)).data.tolist()
     [[128], [64], [32]]
@@ -115,12 +115,12 @@ def pack(values: NDArray[numpy.generic], classes: int | None = None) -> Communic
 
 
 def matrix_bytes(problem: CommunicationProblem) -> int:
-    """How many bytes the matrix of a problem takes."""
+    """Return how many bytes the matrix of a problem takes."""
     return problem.rows * (-(-problem.columns // 8) if problem.classes <= 2 else problem.columns)
 
 
 def communication_matrix(problem: CommunicationProblem, limit: int = DEFAULT_LIMIT) -> CommunicationMatrix:
-    """The matrix of a problem, evaluated a chunk of rows at a time."""
+    """Return the matrix of a problem, evaluated a chunk of rows at a time."""
     needed = matrix_bytes(problem)
     if needed > limit:
         raise SeparatrixError(
@@ -134,7 +134,7 @@ def communication_matrix(problem: CommunicationProblem, limit: int = DEFAULT_LIM
 
 
 def evaluated_rows(problem: CommunicationProblem) -> Iterator[Integers]:
-    """The rows of a problem's matrix in order, as blocks (rows, columns) that fit in a chunk.
+    """Yield the rows of a problem's matrix in order, as blocks (rows, columns) that fit in a chunk.
 
     >>> from separatrix.communication.classics import equality
     >>> [block.shape for block in evaluated_rows(equality(3))]
@@ -152,7 +152,7 @@ def evaluated_rows(problem: CommunicationProblem) -> Iterator[Integers]:
 
 
 def _distinct_rows(data: Bytes) -> tuple[Integers, Integers]:
-    """The first place of each different row, in order of first appearance, and the number of each row's kind."""
+    """Return the first place of each different row, in order of first appearance, and the number of each row's kind."""
     whole = numpy.ascontiguousarray(data).view(numpy.dtype((numpy.void, data.shape[1]))).ravel()
     _, first, inverse = numpy.unique(whole, return_index=True, return_inverse=True)
     order = numpy.argsort(first, kind="stable")

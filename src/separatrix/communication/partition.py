@@ -86,7 +86,7 @@ def of_positions(positions: int, alice: Iterable[int]) -> Partition:
 
 
 def parse_partition(text: str, positions: int) -> Partition:
-    """A partition from text: ``cut:5``, ``halves``, ``odd-even`` or Alice's positions such as ``0,2,4``.
+    """Return a partition from text: ``cut:5``, ``halves``, ``odd-even`` or Alice's positions such as ``0,2,4``.
 
     >>> parse_partition("odd-even", 5).alice
     (0, 2, 4)

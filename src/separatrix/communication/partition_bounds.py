@@ -87,7 +87,7 @@ class PartitionBound:
 
 
 def partition_bound(matrix: CommunicationMatrix, seed: int = 0, work: int = DEFAULT_WORK) -> PartitionBound:
-    """All three bounds for every value; the fooling sets are verified pair by pair before they count."""
+    """Return all three bounds for every value; the fooling sets are verified pair by pair before they count."""
     kept = matrix.distinct
     row_weight = numpy.bincount(kept.row_of)
     column_weight = numpy.bincount(kept.column_of)
@@ -116,7 +116,7 @@ def partition_bound(matrix: CommunicationMatrix, seed: int = 0, work: int = DEFA
 def largest_rectangle_at_most(
     mask: NDArray[numpy.bool_], row_weight: NDArray[numpy.int64], column_weight: NDArray[numpy.int64]
 ) -> int:
-    """A number that no all-true rectangle of the matrix with repeated rows and columns exceeds.
+    """Return a number that no all-true rectangle of the matrix with repeated rows and columns exceeds.
 
     A rectangle of a rows and c columns needs a rows with at least c true entries and c columns with at least a, so a·c
     over the a, c that pass both counts is an upper bound. ``mask``: (rows, columns) without repetitions;
@@ -134,7 +134,7 @@ def largest_rectangle_at_most(
 def _at_least(
     degree: NDArray[numpy.int64], weight: NDArray[numpy.int64]
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """For each degree that occurs, ascending, how many lines (with their weights) have at least that degree."""
+    """Return for each degree that occurs, ascending, how many lines (with their weights) have at least that degree."""
     level = numpy.unique(degree[degree > 0])
     order = numpy.argsort(degree, kind="stable")
     before = numpy.concatenate([[0], numpy.cumsum(weight[order])])

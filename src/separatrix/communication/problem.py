@@ -80,7 +80,7 @@ class CommunicationProblem:
             )
 
     def evaluate(self, rows: Integers, columns: Integers) -> Integers:
-        """The values at pairs of numbers; the shapes broadcast."""
+        """Return the values at pairs of numbers; the shapes broadcast."""
         shape = numpy.broadcast_shapes(rows.shape, columns.shape)
         values = numpy.asarray(self.function(rows, columns))
         if values.shape != shape:
@@ -96,7 +96,7 @@ class CommunicationProblem:
 def from_function(
     function: SequenceFunction, partition: Partition, alphabet: int, classes: int = 2, name: str = "function"
 ) -> CommunicationProblem:
-    """The problem of a vectorised function of sequences over ``alphabet`` symbols."""
+    """Return the problem of a vectorised function of sequences over ``alphabet`` symbols."""
     each = range(alphabet)
     split = SequenceSplit(
         partition,
@@ -109,7 +109,7 @@ def from_function(
 
 
 def from_task(task: Task, length: int, partition: Partition | None = None) -> CommunicationProblem:
-    """The problem of a task's answer at its last read position; its own partition unless another is given.
+    """Return the problem of a task's answer at its last read position; its own partition unless another is given.
 
     Raises where cells of Alice and Bob depend on each other, where a promise excludes inputs, or where answers are
     vectors: those tasks reach the classics through reductions instead.
@@ -168,7 +168,7 @@ def _over_sequences(function: SequenceFunction, split: SequenceSplit, classes: i
 
 
 def _encode(space: Space, values: Integers) -> Integers:
-    """The numbers of parts: (count, cells) gives (count,)."""
+    """Return the numbers of parts: (count, cells) gives (count,)."""
     numbers = numpy.zeros(len(values), dtype=numpy.int64)
     column = 0
     for block in space.blocks:

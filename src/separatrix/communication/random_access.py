@@ -19,7 +19,7 @@ SLACK = 1e-9
 
 
 def bits_of_symbol(alphabet: int, accuracy: float) -> float:
-    """Bits of state that each symbol takes at an average accuracy; 0 at or below chance.
+    """Return bits of state that each symbol takes at an average accuracy; 0 at or below chance.
 
     >>> bits_of_symbol(64, 1.0), round(bits_of_symbol(64, 0.99), 3), bits_of_symbol(64, 1 / 64)
     (6.0, 5.859, 0.0)
@@ -34,7 +34,8 @@ def bits_of_symbol(alphabet: int, accuracy: float) -> float:
 
 
 def longest_on_average(state_bits: int, alphabet: int, accuracy: float) -> int | None:
-    """The longest text that so many bits may answer with this accuracy on average; None where nothing is excluded.
+    """Return the longest text that so many bits may answer with this accuracy on average; None where nothing is
+    excluded.
 
     >>> longest_on_average(49152, 64, 1.0), longest_on_average(49152, 64, 0.5), longest_on_average(8, 2, 0.5)
     (8192, 24437, None)

@@ -60,7 +60,7 @@ class RationalRank:
         return self.lower == self.upper
 
     def in_words(self) -> str:
-        """The rank, or the interval, with its proof."""
+        """Return the rank, or the interval, with its proof."""
         if not self.exact:
             return f"{self.lower} to {self.upper} (minor modulo {self.certificate.prime}; {self.why_at_most})"
         how = f"{len(self.moduli)} primes" if self.moduli else self.why_at_most
@@ -68,7 +68,7 @@ class RationalRank:
 
 
 def rational_rank(matrix: CommunicationMatrix, work: int = DEFAULT_WORK) -> RationalRank:
-    """The rank over the rationals with certificates of both sides."""
+    """Return the rank over the rationals with certificates of both sides."""
     kept = matrix.distinct
     values = kept.matrix.dense()
     prime = primes(1)[0]
@@ -107,7 +107,7 @@ def _vanishing(values: NDArray[numpy.uint8], rank: int, work: int) -> tuple[int,
 
 
 def minor_bits(values: NDArray[numpy.uint8], order: int) -> int:
-    """A number b such that every minor of this order is smaller than 2^b in magnitude (Hadamard).
+    """Return a number b such that every minor of this order is smaller than 2^b in magnitude (Hadamard).
 
     The product of the largest row norms; for 0/1 matrices also (n + 1)^((n + 1)/2) / 2^n, which is smaller.
 
@@ -122,7 +122,7 @@ def minor_bits(values: NDArray[numpy.uint8], order: int) -> int:
 
 
 def verify_minor(matrix: CommunicationMatrix, certificate: MinorCertificate) -> bool:
-    """Whether the certificate's minor is really not 0 modulo its prime, computed by FLINT.
+    """Return whether the certificate's minor is really not 0 modulo its prime, computed by FLINT.
 
     Shares no code with the elimination that found it. Memory grows with the square of the order.
     """

@@ -13,7 +13,7 @@ from separatrix.communication.problem import CommunicationProblem
 
 
 def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
-    """How many different rows there are; a problem is read a chunk of rows at a time.
+    """Return how many different rows there are; a problem is read a chunk of rows at a time.
 
     Memory grows with the number of *different* rows times the columns, never with all rows.
     """
@@ -28,7 +28,7 @@ def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
 
 
 def one_way_bits(on: CommunicationProblem | CommunicationMatrix) -> int:
-    """The exact cost of a protocol in which only Alice speaks: ⌈log2 of the number of distinct rows⌉."""
+    """Return the exact cost of a protocol in which only Alice speaks: ⌈log2 of the number of distinct rows⌉."""
     return bits_for(count_distinct_rows(on))
 
 
@@ -39,7 +39,7 @@ def _narrowest(classes: int) -> type[numpy.unsignedinteger]:
 def whole_rows(
     rows: "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.unsignedinteger]]",
 ) -> "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.void]]":
-    """The different rows of an array (rows, columns), each as one value.
+    """Return the different rows of an array (rows, columns), each as one value.
 
     >>> len(whole_rows(numpy.array([[1, 2], [3, 4], [1, 2]], dtype=numpy.uint8)))
     2

@@ -6,7 +6,7 @@ from separatrix.constructions.construction import Construction
 
 
 def constructions() -> Catalog[Construction]:
-    """All constructions by name.
+    """Return all constructions by name.
 
     >>> constructions()["equality"].theorem
     'BHBK24 Theorem 6'

@@ -103,7 +103,7 @@ class Construction(ABC):
         return self.statement if arithmetic == self.arithmetic_kind else None
 
     def build(self, length: int, options: Options | None = None) -> Built:
-        """The network for inputs of this length; bad lengths and options end in one line."""
+        """Return the network for inputs of this length; bad lengths and options end in one line."""
         chosen = options or Options()
         if chosen.variant not in self.variants:
             raise UnknownNameError(f"variant of {self.name}", chosen.variant, self.variants)
@@ -137,31 +137,33 @@ class Construction(ABC):
             )
 
     def own_arithmetic(self, task: Task, length: int, options: Options) -> FixedPoint | Floating:
-        """The arithmetic in which the network is right: the fixed point of BHBK24 B.2, unless it is about floats."""
+        """Return the arithmetic in which the network is right: the fixed point of BHBK24 B.2, unless it is about
+        floats."""
         exponent = self.default_exponent(task, length) if options.exponent is None else options.exponent
         return FixedPoint(length, exponent, options.rounding, self.softmax_rule(options.variant))
 
     def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
-        """How a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""
+        """Return how a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""
         del variant
         return "appendix-d"
 
     def default_exponent(self, task: Task, length: int) -> int:
-        """The constant Kc to use when none is asked for: 2, as BHBK24's repaired proofs need."""
+        """Return the constant Kc to use when none is asked for: 2, as BHBK24's repaired proofs need."""
         del task, length
         return USUAL
 
     @abstractmethod
     def network(self, task: Task, length: int, options: Options) -> AnyNetwork:
-        """The weights for this task and length."""
+        """Return the weights for this task and length."""
 
     @abstractmethod
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
-        """The width that the theorem claims, given the width k of its sign code."""
+        """Return the width that the theorem claims, given the width k of its sign code."""
 
 
 def claimed_width(construction: Construction, built: Built) -> int | None:
-    """The width that a construction claims for what it built; None where it depends on a code, which nobody tells."""
+    """Return the width that a construction claims for what it built; None where it depends on a code, which nobody
+    tells."""
     with_code, without = (construction.claimed_width(built.task, built.length, code) for code in (1, 0))
     if type(without) is not int:
         raise SeparatrixError(f"claimed_width of {construction.name} gives {without!r}; give an int")
@@ -169,7 +171,7 @@ def claimed_width(construction: Construction, built: Built) -> int | None:
 
 
 def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
-    """The same weights with another attention in every head; without attention there is nothing to replace."""
+    """Return the same weights with another attention in every head; without attention there is nothing to replace."""
     if kind not in SCORINGS:
         raise UnknownNameError("attention", kind, SCORINGS)
     if not isinstance(network, Network):

@@ -15,7 +15,8 @@ USUAL = 2
 
 
 def least_exponent(length: int, reach: int | Fraction) -> int:
-    """The smallest Kc from 2 on whose range N^Kc is at least ``reach``, so that its steps are at most 1/``reach``.
+    """Return the smallest Kc from 2 on whose range N^Kc is at least ``reach``, so that its steps are at most
+    1/``reach``.
 
     >>> [least_exponent(16, reach) for reach in (0, 256, 257)]
     [2, 2, 3]

@@ -49,7 +49,7 @@ class Addresses:
 
 @lru_cache(maxsize=16)  # searches over one length build many networks with the same few codes
 def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bool = False) -> Addresses:
-    """The narrowest sign code for ``count`` addresses: described by a generator of O(log² N) bits.
+    """Return the narrowest sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 
     Two kinds of addresses are not such codes and are asked for by name: ``digits``, the binary digits as signs, and
     ``circle`` or ``circles:J``, points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that
@@ -68,7 +68,8 @@ def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bo
 
 
 def digits(count: int) -> Addresses:
-    """The binary digits of a number as signs: ⌈log₂ N⌉ of them, as few as signs can be, two of them one digit apart.
+    """Return the binary digits of a number as signs: ⌈log₂ N⌉ of them, as few as signs can be, two of them one digit
+    apart.
 
     >>> digits(16).max_inner
     Fraction(1, 2)
@@ -113,7 +114,7 @@ def circles(count: int, number: str) -> Addresses:
 
 
 def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:
-    """A score scale η for which one address gets more than 3/4 of the attention over ``keys`` keys.
+    """Return a score scale η for which one address gets more than 3/4 of the attention over ``keys`` keys.
 
     e^η / (e^η + keys · e^(η·γ)) > 3/4 follows from η (1 - γ) > ln(3·keys), and 2^(x·3/2) > e^x makes the logarithm an
     integer question: η (1 - γ) ≥ the number of bits of 3·keys is enough, since ln x < 0.7 · (bits of x).
@@ -138,8 +139,8 @@ class Unit:
 
 
 def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (), kept: bool = True) -> FeedForward:
-    """A feed-forward from units. With ``kept`` the input is added back, and ``cleared`` slots, whose entries must be at
-    least 0, are removed from it by units of their own.
+    """Return a feed-forward from units. With ``kept`` the input is added back, and ``cleared`` slots, whose entries
+    must be at least 0, are removed from it by units of their own.
     """
     listed = list(units)
     for slot in cleared:
@@ -173,7 +174,7 @@ def step_units(
 
 
 def binary_rows(count: int) -> Integers:
-    """The numbers 0 … count - 1 in binary, most significant bit first: (count, bits), one bit at least.
+    """Return the numbers 0 … count - 1 in binary, most significant bit first: (count, bits), one bit at least.
 
     >>> binary_rows(3).tolist()
     [[0, 0], [0, 1], [1, 0]]
@@ -183,7 +184,7 @@ def binary_rows(count: int) -> Integers:
 
 
 def uniform_head(slots: Slots, slot: str) -> Head:
-    """A head that replaces the one number of a slot by its average over all positions: all scores are 0."""
+    """Return a head that replaces the one number of a slot by its average over all positions: all scores are 0."""
     nothing, own = zeros(1, slots.width), {slot: identity(1)}
     return Head(nothing, nothing, value=slots.reading(1, own), output=slots.writing(1, own))
 

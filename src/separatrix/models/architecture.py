@@ -44,7 +44,7 @@ class Option:
     maximum: float | None = None
 
     def checked(self, value: Value, owner: str) -> Value:
-        """The value in the option's type, or a one-line error."""
+        """Return the value in the option's type, or a one-line error."""
         kind = type(self.default)
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
@@ -133,14 +133,15 @@ class Architecture(ABC):
 
     @abstractmethod
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """A mixer whose parameters are to be set by ``ensemble.initialise``."""
+        """Return a mixer whose parameters are to be set by ``ensemble.initialise``."""
 
     @abstractmethod
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Numbers that one layer must carry past a cut after ``length`` positions (keys and values for attention)."""
+        """Return numbers that one layer must carry past a cut after ``length`` positions (keys and values for
+        attention)."""
 
     def state_numbers_at(self, layer: int, width: int, options: Options, length: int) -> int:
-        """The same for a layer that is at this place of the stack, where that matters."""
+        """Return the same for a layer that is at this place of the stack, where that matters."""
         del layer
         return self.state_numbers(width, options, length)
 
@@ -154,11 +155,11 @@ class Architecture(ABC):
         del width, options
 
     def option(self, name: str) -> Option | None:
-        """The option of this name, or None."""
+        """Return the option of this name, or None."""
         return next((each for each in self.options if each.name == name), None)
 
     def filled(self, given: Mapping[str, Value]) -> dict[str, Any]:
-        """All options of this architecture, those given and the defaults of the others."""
+        """Return all options of this architecture, those given and the defaults of the others."""
         return {
             each.name: each.checked(given[each.name], self.short) if each.name in given else each.default
             for each in self.options
@@ -167,7 +168,7 @@ class Architecture(ABC):
 
 @cache
 def architectures() -> Catalog[Architecture]:
-    """All architectures by name.
+    """Return all architectures by name.
 
     >>> architectures()["transformer"].short
     'TF'
@@ -177,7 +178,8 @@ def architectures() -> Catalog[Architecture]:
 
 
 def architecture_named(name: str) -> Architecture:
-    """The architecture of a name or short name, in any case; ``package.module:Class`` and ``fla:NAME`` are wrapped.
+    """Return the architecture of a name or short name, in any case; ``package.module:Class`` and ``fla:NAME`` are
+    wrapped.
 
     >>> architecture_named("TF").name, architecture_named("Transformer").short
     ('transformer', 'TF')
@@ -186,11 +188,16 @@ def architecture_named(name: str) -> Architecture:
         from separatrix.models.user_architecture import user_architecture
 
         return user_architecture(name)
-    known = {each.casefold(): entry for entry in architectures().values() for each in (entry.name, entry.short)}
+    known = _by_folded_name()
     if name.casefold() not in known:
         names = [each for entry in architectures().values() for each in (entry.name, entry.short)]
         raise UnknownNameError("architecture", name, names)
     return known[name.casefold()]
+
+
+@cache
+def _by_folded_name() -> dict[str, Architecture]:
+    return {each.casefold(): entry for entry in architectures().values() for each in (entry.name, entry.short)}
 
 
 @dataclass(frozen=True)
@@ -244,27 +251,30 @@ class ModelSpec:
         return all(entry.recurrent for entry in self.entries)
 
     def options_of(self, entry: Architecture) -> dict[str, Any]:
-        """All options of one of the model's architectures, defaults filled in."""
+        """Return all options of one of the model's architectures, defaults filled in."""
         return entry.filled(dict(self.options))
 
     def state_numbers(self, length: int) -> int:
-        """Numbers that all layers together carry past a cut after ``length`` positions."""
+        """Return numbers that all layers together carry past a cut after ``length`` positions."""
         return sum(
             entry.state_numbers_at(layer, self.width, self.options_of(entry), length)
             for layer, entry in enumerate(self.entries)
         )
 
     def state_bits(self, length: int, precision: int) -> int:
-        """Bits carried past a cut after ``length`` positions when every number has ``precision`` bits (Theorem 2)."""
+        """Return bits carried past a cut after ``length`` positions when every number has ``precision`` bits (Theorem
+        2)."""
         return precision * self.state_numbers(length)
 
     def attention_bits_of_layers(self, length: int, precision: int) -> tuple[int | None, ...]:
-        """For each layer m·H·(p + ⌈log₂ N⌉), the quantity in BHBK24 Theorem 4; None where a layer has no attention."""
+        """Return for each layer m·H·(p + ⌈log₂ N⌉), the quantity in BHBK24 Theorem 4; None where a layer has no
+        attention."""
         shapes = [entry.attention(self.width, self.options_of(entry)) for entry in self.entries]
         return tuple(None if shape is None else shape.bits(length, precision) for shape in shapes)
 
     def attention_bits(self, length: int, precision: int) -> int | None:
-        """The sum over the layers that have attention; None where none has. The theorem speaks of one layer only."""
+        """Return the sum over the layers that have attention; None where none has. The theorem speaks of one layer
+        only."""
         found = [bits for bits in self.attention_bits_of_layers(length, precision) if bits is not None]
         return sum(found) if found else None
 
@@ -279,12 +289,12 @@ class ModelSpec:
         return f"{pattern}-({','.join([str(self.depth), str(self.width), *settings])})"
 
     def as_data(self) -> dict[str, Any]:
-        """The specification as data that fits into JSON; ``ModelSpec.from_data`` reads it."""
+        """Return the specification as data that fits into JSON; ``ModelSpec.from_data`` reads it."""
         return {"layers": list(self.layers), "width": self.width, "options": dict(self.options)}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "ModelSpec":
-        """The specification that :meth:`as_data` wrote."""
+        """Return the specification that :meth:`as_data` wrote."""
         return cls(tuple(data["layers"]), int(data["width"]), tuple(sorted(dict(data["options"]).items())))
 
 

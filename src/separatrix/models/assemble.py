@@ -27,7 +27,7 @@ FORMAT = "separatrix-torch-1"
 
 
 def part_name(number: int, slot: str) -> str:
-    """The name of a part of the embedding inside a module; torch allows no dots in names.
+    """Return the name of a part of the embedding inside a module; torch allows no dots in names.
 
     >>> part_name(2, "token.sign")
     '2_token_sign'
@@ -78,7 +78,7 @@ class TransformerModule(nn.Module):
         return (self.positions, cells[0]) if cells else (self.positions,)
 
     def embed(self, inputs: Tensor) -> Tensor:
-        """The residual stream before the first layer: (batch, positions, d). Vertices and cells have token 0."""
+        """Return the residual stream before the first layer: (batch, positions, d). Vertices and cells have token 0."""
         plain = self.reads_graphs or len(self.features) > 0
         tokens = torch.zeros(inputs.shape[:2], dtype=torch.int64, device=inputs.device) if plain else inputs
         added: dict[str, list[Tensor]] = {name: [] for name, _ in self.slots}
@@ -99,7 +99,8 @@ class TransformerModule(nn.Module):
         return torch.cat(columns, dim=-1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Readouts (batch, positions read, outputs) of tokens (batch, positions) or whatever the network reads."""
+        """Return readouts (batch, positions read, outputs) of tokens (batch, positions) or whatever the network
+        reads."""
         return self._run(inputs, None)
 
     def _run(self, inputs: Tensor, patterns: dict[str, Tensor] | None) -> Tensor:
@@ -121,13 +122,13 @@ class TransformerModule(nn.Module):
 
     @torch.no_grad()
     def answers(self, inputs: Tensor) -> Tensor:
-        """The decoded answers (batch, positions read), int64."""
+        """Return the decoded answers (batch, positions read), int64."""
         return self.readout.decode(self(inputs))
 
     @torch.no_grad()
     def patterns(self, inputs: Tensor) -> dict[str, Tensor]:
-        """The attention weights of every head by its name: (batch, queries, keys); keys are pairs (j, k), k fastest,
-        in third-order and graph attention, where the latter has its dummy last."""
+        """Return the attention weights of every head by its name: (batch, queries, keys); keys are pairs (j, k), k
+        fastest, in third-order and graph attention, where the latter has its dummy last."""
         found: dict[str, Tensor] = {}
         self._run(inputs, found)
         return found
@@ -142,7 +143,7 @@ class ReluMapModule(nn.Module):
         self.bias = tensors.parameter("bias", self.weights.shape[0])
 
     def forward(self, current: Tensor) -> Tensor:
-        """The map on the last axis."""
+        """Return the map on the last axis."""
         return torch.relu(current @ self.weights.T + self.bias)
 
 
@@ -170,7 +171,7 @@ class RecurrentModule(nn.Module):
         return (self.positions,)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Readouts (batch, positions read, outputs) of tokens (batch, positions)."""
+        """Return readouts (batch, positions read, outputs) of tokens (batch, positions)."""
         check_inputs(inputs, self.input_shape, "tokens", self.vocabulary)
         state = self.initial.expand(inputs.shape[0], -1)
         states: list[Tensor] = []
@@ -184,7 +185,7 @@ class RecurrentModule(nn.Module):
 
     @torch.no_grad()
     def answers(self, inputs: Tensor) -> Tensor:
-        """The decoded answers (batch, positions read), int64."""
+        """Return the decoded answers (batch, positions read), int64."""
         return self.readout.decode(self(inputs))
 
 
@@ -193,7 +194,7 @@ NetworkModule = TransformerModule | RecurrentModule
 
 
 def assemble(description: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> NetworkModule:
-    """The model with these weights; tensors that are missing, left over or of a wrong shape end in one line."""
+    """Return the model with these weights; tensors that are missing, left over or of a wrong shape end in one line."""
     if description.get("format") != FORMAT:
         raise SeparatrixError(f"a model has format {description.get('format')!r}; this version reads {FORMAT!r}")
     source = Tensors(tensors)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> Tensor:
-    """The weights (members, batch, heads, queries, keys); those of each query sum to 1.
+    """Return the weights (members, batch, heads, queries, keys); those of each query sum to 1.
 
     inputs (members, batch, length) tokens or (members, batch, length, features), unpadded. Memory grows with the square
     of the length. Raises where the layer has no attention weights.
@@ -36,7 +36,7 @@ def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> T
 def attention_of_kept_weights(
     spec: ModelSpec, task: Task, length: int, kept: Mapping[str, Tensor], cells: "NDArray[Any]", layer: int = 0
 ) -> "NDArray[Any]":
-    """The weights (heads, queries, keys) of a model with these parameters on one input, in float64.
+    """Return the weights (heads, queries, keys) of a model with these parameters on one input, in float64.
 
     ``kept`` is what was kept of one member by name, ``cells`` one input (positions,) or (positions, features).
     """

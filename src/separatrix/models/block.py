@@ -82,14 +82,14 @@ class Block(nn.Module):
         return self._feed_forward(kept + self.mixer(normed, read=read, lengths=lengths, **more))
 
     def weights(self, x: Tensor, inputs: Tensor, lengths: Tensor | None) -> Tensor | None:
-        """The attention weights of this layer, None where it has none."""
+        """Return the attention weights of this layer, None where it has none."""
         if not isinstance(self.mixer, AttentionMixer):
             return None
         normed, more = self._prepared(x, inputs)
         return self.mixer.weights(normed, lengths=lengths, **more)
 
     def _prepared(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, dict[str, Any]]:
-        """What the mixer gets: the normed activations, and whatever else it wants."""
+        """Return what the mixer gets: the normed activations, and whatever else it wants."""
         more: dict[str, Any] = {"inputs": inputs} if self.mixer.reads_inputs else {}
         if self.norm is None:
             return x, more
@@ -98,12 +98,12 @@ class Block(nn.Module):
         return self.norm.normalise(x), {**more, "affine": self.norm.affine()}
 
     def initial_state(self, batch: int) -> State:
-        """The mixer's state before the first position."""
+        """Return the mixer's state before the first position."""
         assert isinstance(self.mixer, RecurrentMixer)
         return self.mixer.initial_state(batch)
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """One position: x (members, batch, width)."""
+        """Step by one position: x (members, batch, width)."""
         assert isinstance(self.mixer, RecurrentMixer)
         if self.norm is None:
             return self.mixer.step(x, state)

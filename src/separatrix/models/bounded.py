@@ -21,7 +21,8 @@ LONGEST_SUM = 48
 
 
 def user_module(entry: Architecture) -> "UserArchitecture | None":
-    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there."""
+    """Return the entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is
+    there."""
     if ":" not in entry.name:
         return None
     from separatrix.models.user_architecture import UserArchitecture
@@ -30,17 +31,17 @@ def user_module(entry: Architecture) -> "UserArchitecture | None":
 
 
 def constant_state(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well."""
+    """Return whether what is carried past a cut does not grow with the input; a user's module may say so as well."""
     return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
 def states_its_size(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut is known: of a user's module only what the module states."""
+    """Return whether what is carried past a cut is known: of a user's module only what the module states."""
     return all((module := user_module(entry)) is None or module.stated is not None for entry in spec.entries)
 
 
 def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] | None:
-    """Bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
+    """Return bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
 
     What comes behind a feed-forward network on the whole input waits for its sums, and hands on nothing before.
     """
@@ -57,7 +58,7 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
 
 
 def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
-    """A user's layers that say what they carry and look ahead in a trial, so that it is not used."""
+    """Return a user's layers that say what they carry and look ahead in a trial, so that it is not used."""
     return tuple(
         entry.name
         for entry in dict.fromkeys(spec.entries)
@@ -68,7 +69,7 @@ def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def own_statements(spec: ModelSpec) -> tuple[str, ...]:
-    """What the sizes rest on that is said by code outside this package, a sentence for each such layer."""
+    """Return what the sizes rest on that is said by code outside this package, a sentence for each such layer."""
     found: list[str] = []
     ahead = ahead_in(spec)
     for entry in dict.fromkeys(spec.entries):
@@ -83,7 +84,7 @@ def own_statements(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, ModelSize] | None":
-    """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it."""
+    """Return the class of a model and its size with numbers of ``precision`` bits; None where no class holds it."""
     from separatrix.bounds import ModelSize  # python-flint, which the trainer does without
 
     first, names = spec.entries[0], {entry.name for entry in spec.entries}

@@ -89,7 +89,7 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
 
 
 def searched(network: Cell | Selective, automaton: Automaton, bits: int, most: int) -> Found:
-    """What the prover of this network finds."""
+    """Return what the prover of this network finds."""
     if isinstance(network, Selective):
         return SelectiveProver(network, automaton, most).search(bits)
     prover = WordsProver(network, automaton, most)
@@ -97,7 +97,7 @@ def searched(network: Cell | Selective, automaton: Automaton, bits: int, most: i
 
 
 def words_to_try(automaton: Automaton, seed: int = 0) -> Tensor:
-    """All short words, each followed by a walk that avoids states of no return, but for one token in sixteen."""
+    """Return all short words, each followed by a walk that avoids states of no return, but for one token in sixteen."""
     tokens = len(automaton.steps[0])
     length = 1
     while tokens ** (length + 1) <= WORDS_TRIED and length < 12:
@@ -122,7 +122,7 @@ def words_to_try(automaton: Automaton, seed: int = 0) -> Tensor:
 
 
 def first_failing(model: SequenceModel, automaton: Automaton, words: Tensor, bits: int) -> tuple[int, ...] | None:
-    """The shortest prefix of these words after which the model's answer in torch is wrong."""
+    """Return the shortest prefix of these words after which the model's answer in torch is wrong."""
     steps, answers = torch.tensor(automaton.steps), torch.tensor(automaton.answers)
     state = torch.full((len(words),), automaton.start)
     right = [answers[state]]

@@ -40,7 +40,7 @@ class ReadoutModule(nn.Module):
             self.modulus, self.prime = (int(each) for each in readout["power_sums"])
 
     def forward(self, stream: Tensor) -> Tensor:
-        """Readouts (…, outputs)."""
+        """Return readouts (…, outputs)."""
         return stream @ self.matrix.T + self.bias
 
     def decode(self, raw: Tensor) -> Tensor:
@@ -57,7 +57,8 @@ class ReadoutModule(nn.Module):
         return whole if self.decoding == "round" else self._triple_in_sums(whole)
 
     def _triple_in_sums(self, numbers: Tensor) -> Tensor:
-        """Whether two values that occur add up with the residue to 0: Newton's identities, then all roots by trial.
+        """Return whether two values that occur add up with the residue to 0: Newton's identities, then all roots by
+        trial.
 
         Everything stays below 2^31 before a product, so that no product exceeds 2^62.
         """

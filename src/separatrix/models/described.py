@@ -12,7 +12,7 @@ from separatrix.models.bounded import layer_keeps, own_statements, user_module
 
 
 def description(spec: ModelSpec, precision: int) -> ModelDescription:
-    """What each layer of a model keeps, with numbers of ``precision`` bits."""
+    """Return what each layer of a model keeps, with numbers of ``precision`` bits."""
     layers: list[LayerDescription] = []
     kept = [(entry, layer_keeps(spec, layer, precision)) for layer, entry in enumerate(spec.entries)]
     for entry, found in dict.fromkeys(kept):
@@ -46,7 +46,7 @@ def description(spec: ModelSpec, precision: int) -> ModelDescription:
 
 
 def _growing(entry: Architecture) -> Kind:
-    """What a layer is that does not keep a fixed amount."""
+    """Return what a layer is that does not keep a fixed amount."""
     own = user_module(entry)
     if own is not None and own.stated is None:
         return "unstated"
@@ -54,7 +54,7 @@ def _growing(entry: Architecture) -> Kind:
 
 
 def _notes(spec: ModelSpec) -> tuple[str, ...]:
-    """What is not plain from the numbers."""
+    """Return what is not plain from the numbers."""
     assumed = tuple(f"assumed: {each}." for each in own_statements(spec))
     if "fnn" not in [entry.name for entry in spec.entries]:
         return assumed

@@ -28,7 +28,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def unset(members: int, *shape: int) -> nn.Parameter:
-    """A parameter (members, *shape) of NaN, to be set by ``initialise``."""
+    """Return a parameter (members, *shape) of NaN, to be set by ``initialise``."""
     return nn.Parameter(torch.full((members, *shape), float("nan")))
 
 
@@ -122,7 +122,7 @@ class EnsembleEmbedding(EnsembleModule):
         self.start.fill(self.weight, generators)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """The vectors of the tokens."""
+        """Return the vectors of the tokens."""
         members, vocabulary, width = self.weight.shape
         # A number outside the table would read another member's; on a GPU looking at it would stop the stream.
         if tokens.device.type == "cpu":

@@ -63,7 +63,7 @@ def export(built: Built, to: str, path: Path, dtype: str = "float64") -> Export:
 
 
 def _rounded(built: Built, to: str, path: Path, dtype: str) -> Export:
-    """The targets that hold floats; these need torch."""
+    """Return the targets that hold floats; these need torch."""
     import torch
 
     from separatrix.models.exported import CONFIG, WEIGHTS, save_exported
@@ -119,7 +119,7 @@ def _to_lens(built: Built, path: Path, dtype: "torch.dtype") -> Export:
 
 
 def _compare(built: Built, answer: Answer) -> int:
-    """How many inputs were compared; raises when one was answered otherwise at a position that is read."""
+    """Return how many inputs were compared; raises when one was answered otherwise at a position that is read."""
     count = max(1, min(LARGEST_SAMPLE, LARGEST_WORK // _work(built.network)))
     examples = built.task.sample(draws_from(SEED), count, built.length)
     expected = evaluate(built.network, examples.inputs, built.arithmetic).answers

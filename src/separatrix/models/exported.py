@@ -31,7 +31,7 @@ def save_exported(module: NetworkModule, folder: Path) -> str:
 
 
 def load_exported(folder: Path | str) -> NetworkModule:
-    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote."""
+    """Return the model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote."""
     config, tensors = read_folder(Path(folder))
     try:
         return assemble(config, tensors)
@@ -53,7 +53,7 @@ def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, 
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The configuration and the tensors of a folder, if they belong together.
+    """Return the configuration and the tensors of a folder, if they belong together.
 
     >>> from tempfile import TemporaryDirectory
     >>> import torch

@@ -25,7 +25,8 @@ WIDTH_PARAMETER, LAYER_PARAMETER = "hidden_size", "layer_idx"
 
 
 def fla_layer(class_name: str) -> Callable[..., nn.Module]:
-    """A maker of modules around a layer of flash-linear-attention; its signature is that of the layer's options."""
+    """Return a maker of modules around a layer of flash-linear-attention; its signature is that of the layer's
+    options."""
     layers = _layers(class_name)
     kind = getattr(layers, class_name, None)
     if not (inspect.isclass(kind) and issubclass(kind, nn.Module)):
@@ -49,7 +50,7 @@ def fla_layer(class_name: str) -> Callable[..., nn.Module]:
 
 
 def _layers(class_name: str) -> Any:
-    """The module ``fla.layers``."""
+    """Return the module ``fla.layers``."""
     try:
         return importlib.import_module("fla.layers")
     except ModuleNotFoundError as error:

@@ -39,7 +39,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def module_from_network(network: AnyNetwork, dtype: torch.dtype = torch.float64) -> NetworkModule:
-    """A torch module with the network's weights, ready to run and to be trained further."""
+    """Return a torch module with the network's weights, ready to run and to be trained further."""
     return assemble(describe(network, dtype), _tensors_of(network, dtype))
 
 
@@ -56,7 +56,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
-    """The network without its weights, as data that fits into JSON."""
+    """Return the network without its weights, as data that fits into JSON."""
     common = {
         "format": FORMAT,
         "dtype": dtype_name(dtype),
@@ -86,7 +86,7 @@ def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
 
 
 def describe_readout(network: AnyNetwork) -> dict[str, Any]:
-    """What a readout means.
+    """Return what a readout means.
 
     >>> from separatrix.constructions import constructions
     >>> describe_readout(constructions()["equality"].build(4).network)
@@ -112,7 +112,7 @@ def _describe_layer(layer: Layer) -> dict[str, Any]:
 
 
 def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
-    """All weights under the names that they have in the module's ``state_dict``."""
+    """Return all weights under the names that they have in the module's ``state_dict``."""
     found: dict[str, Tensor] = {
         "readout.matrix": floats(network.readout.matrix, dtype),
         "readout.bias": floats(network.readout.bias, dtype)[:, 0],
@@ -151,7 +151,7 @@ def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
 
 
 def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
-    """The entries, each rounded once to the nearest float."""
+    """Return the entries, each rounded once to the nearest float."""
     return torch.from_numpy(matrix.encoded(Floating(dtype_name(dtype))))
 
 
@@ -169,7 +169,7 @@ def check_embedding_size(network: Network, dtype: torch.dtype) -> None:
 
 
 def _is_indexed(part: EmbeddingPart) -> bool:
-    """Whether rows are shared through a list of numbers; sign rows are written out in the order of that list."""
+    """Return whether rows are shared through a list of numbers; sign rows are written out in the order of that list."""
     return part.indices is not None and not isinstance(part.rule, SignRows)
 
 

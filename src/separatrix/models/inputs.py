@@ -46,7 +46,7 @@ class FeatureInput(nn.Module):
         self.register_buffer("scales", torch.tensor(scales), persistent=False)
 
     def forward(self, cells: Tensor) -> Tensor:
-        """The sum of what all groups give."""
+        """Return the sum of what all groups give."""
         parts = cells.split([group.count for group in self.columns], dim=-1)
         numbers = [part for part, group in zip(parts, self.columns, strict=True) if group.kind == "number"]
         total: Tensor | None = None

@@ -55,7 +55,7 @@ class LensForm:
 
 
 def occurring_pairs(task: Task, length: int) -> Pairs:
-    """Which tokens may be at which positions of a task's inputs; all of them where the task does not say."""
+    """Return which tokens may be at which positions of a task's inputs; all of them where the task does not say."""
     everything = numpy.ones((task.vocabulary(length).size, task.positions(length)), dtype=bool)
     # A task that assembles its inputs says nothing about single cells.
     if type(task).assemble is not Task.assemble or task.features(length):
@@ -72,7 +72,8 @@ def occurring_pairs(task: Task, length: int) -> Pairs:
 def lens_form(
     network: AnyNetwork, dtype: torch.dtype = torch.float64, occurring: Callable[[], Pairs] | None = None
 ) -> LensForm:
-    """The network in the library's form; ``occurring`` is asked only where the embedding is not a sum everywhere."""
+    """Return the network in the library's form; ``occurring`` is asked only where the embedding is not a sum
+    everywhere."""
     widened = _fitting(network)
     blocks, masks = _blocks(widened)
     check_embedding_size(widened, dtype)
@@ -114,7 +115,7 @@ def lens_form(
 
 
 def _fitting(network: AnyNetwork) -> Network:
-    """The network with residuals, unless it is of a kind that the library has not."""
+    """Return the network with residuals, unless it is of a kind that the library has not."""
     if isinstance(network, RecurrentNetwork):
         raise SeparatrixError("a recurrent network does not fit the form of transformer-lens; export to torch or onnx")
     if network.features:
@@ -147,7 +148,7 @@ def _blocks(network: Network) -> tuple[list[Block], list[str]]:
 
 
 def _additive(network: Network, pairs: Pairs | None) -> bool:
-    """Whether a sum over token and position gives the embedding at every pair.
+    """Return whether a sum over token and position gives the embedding at every pair.
 
     A part with rows by token must apply at every position where one of its tokens may be, unless the row is zero;
     a part with rows by position must apply to every token that may be there.
@@ -177,7 +178,7 @@ def _range(part: EmbeddingPart) -> tuple[int, int]:
 
 
 def _exact_rows(part: EmbeddingPart) -> NDArray[numpy.int64]:
-    """The rows of a part's range, in order, as numerators."""
+    """Return the rows of a part's range, in order, as numerators."""
     first, last = _range(part)
     numbers = numpy.arange(last - first, dtype=numpy.int64)
     numbers = numbers if part.indices is None else part.indices[numbers]
@@ -185,7 +186,7 @@ def _exact_rows(part: EmbeddingPart) -> NDArray[numpy.int64]:
 
 
 def _table(network: Network, source: str, dtype: torch.dtype) -> Tensor:
-    """The embedding by token or by position: (tokens or positions, d)."""
+    """Return the embedding by token or by position: (tokens or positions, d)."""
     size = network.vocabulary if source == "token" else network.positions
     table = torch.zeros((size, network.slots.width), dtype=dtype)
     for part in network.embedding:

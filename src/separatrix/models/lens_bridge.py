@@ -19,7 +19,7 @@ SHAPES = ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab
 
 
 def lens_bridge(form: LensForm) -> Any:
-    """A ``TransformerBridge`` with the network's weights; its logits are the readouts, at every position."""
+    """Return a ``TransformerBridge`` with the network's weights; its logits are the readouts, at every position."""
     require("a bridge", "transformer_lens")
     from transformer_lens import TransformerBridge, TransformerBridgeConfig
 
@@ -58,7 +58,7 @@ def save_lens(form: LensForm, folder: Path) -> str:
 
 
 def load_lens(folder: Path | str) -> Any:
-    """The ``TransformerBridge`` of a folder that ``separatrix export --to transformer-lens`` wrote."""
+    """Return the ``TransformerBridge`` of a folder that ``separatrix export --to transformer-lens`` wrote."""
     config, tensors = read_folder(Path(folder))
     if config.get("format") != FORMAT:
         raise SeparatrixError(f"{folder} has format {config.get('format')!r}; this version reads {FORMAT!r}")

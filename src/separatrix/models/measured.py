@@ -114,7 +114,7 @@ def capacity(
 
 
 def _keeps(model: nn.Module) -> Keeps:
-    """How a module of a known kind is run."""
+    """Return how a module of a known kind is run."""
     if isinstance(model, SequenceModel):
         return _of_ours
     if isinstance(model, nn.RNNBase):
@@ -152,7 +152,7 @@ def _of_torch(model: nn.RNNBase, length: int) -> object:
 
 
 def _of_ours(model: SequenceModel, length: int) -> object:
-    """The state of one member after so many steps, one text."""
+    """Return the state of one member after so many steps, one text."""
     one = model.member(0) if model.members > 1 else model
     state = one.initial_state(1)
     shape = (1, 1, one.features) if one.features else (1, 1)
@@ -163,7 +163,7 @@ def _of_ours(model: SequenceModel, length: int) -> object:
 
 
 def kept(model: Any, length: int) -> Any:
-    """What a model of transformers keeps of a text of a length."""
+    """Return what a model of transformers keeps of a text of a length."""
     device = next(model.parameters()).device
     ids = (torch.arange(length, device=device) % 29 + 3).reshape(1, length)
     given = {}
@@ -188,7 +188,7 @@ def kept(model: Any, length: int) -> Any:
 
 
 def arrays(held: object, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
-    """Every array in what a model keeps, with the way to it; one that is there twice counts once."""
+    """Yield every array in what a model keeps, with the way to it; one that is there twice counts once."""
     seen = set() if seen is None else seen
     if id(held) in seen or path.endswith(COUNTERS):
         return
@@ -208,7 +208,7 @@ def arrays(held: object, path: str = "", seen: set[int] | None = None) -> Iterat
 
 
 def size(held: object) -> int:
-    """The bytes of all arrays.
+    """Return the bytes of all arrays.
 
     >>> size({"a": torch.zeros(3), "b": [torch.zeros(2, dtype=torch.bfloat16)]})
     16
@@ -221,7 +221,7 @@ def _bytes(array: Any) -> int:
 
 
 def _compared(lengths: list[int], found: list[list[tuple[str, Any]]]) -> tuple[Held, ...]:
-    """Each array at all lengths, and how it grows; one that is not always there grows in another way."""
+    """Return each array at all lengths, and how it grows; one that is not always there grows in another way."""
     listed: dict[str, list[int]] = {}
     formats: dict[str, str] = {}
     for number, some in enumerate(found):
@@ -245,7 +245,7 @@ def _growth(lengths: list[int], sizes: list[int]) -> Growth:
 
 
 def _by_config(model: nn.Module) -> ModelDescription | None:
-    """The description of a model by its config or its specification, where that is known."""
+    """Return the description of a model by its config or its specification, where that is known."""
     if isinstance(model, SequenceModel):
         return description(model.spec, OWN_PRECISION)
     config = getattr(model, "config", None)
@@ -263,7 +263,7 @@ def _format_of(model: nn.Module) -> str:
 
 
 def _described(name: str, held: tuple[Held, ...], lengths: list[int], model: nn.Module) -> ModelDescription:
-    """A model as its arrays show it."""
+    """Return a model as its arrays show it."""
     states = [each for each in held if each.growth == "fixed"]
     caches = [each for each in held if each.growth == "token"]
     others = [each for each in held if each.growth == "other"]
@@ -291,7 +291,7 @@ def _described(name: str, held: tuple[Held, ...], lengths: list[int], model: nn.
 
 
 def _part(each: Held, held: int, *, running: bool) -> StatePart:
-    """An array as so many numbers of a format with the bytes that it takes."""
+    """Return an array as so many numbers of a format with the bytes that it takes."""
     per = "sequence" if running else "token"
     wide = 4 if "complex64" in each.number_format else 8 if "complex" in each.number_format else 0
     wide = wide or next((n for n, name in HELD.items() if name.removeprefix("float") in each.number_format), 2)

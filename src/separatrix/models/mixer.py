@@ -33,7 +33,7 @@ class Questions(NamedTuple):
         return x[:, :, : -self.number], x[:, :, -self.number :]
 
     def before(self, length: int) -> Tensor:
-        """Which of so many positions of the text the questions see: bool (members, batch, length)."""
+        """Return which of so many positions of the text the questions see: bool (members, batch, length)."""
         return torch.arange(length, device=self.at.device) < self.at
 
     def together(self, rows: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ class Questions(NamedTuple):
         return rows.unflatten(1, (-1, self.number))
 
     def repeated(self, state: State) -> State:
-        """A state (members, batch, …) once for each question, as (members, batch·number, …)."""
+        """Return a state (members, batch, …) once for each question, as (members, batch·number, …)."""
         return tuple(each.unsqueeze(2).expand(-1, -1, self.number, *each.shape[2:]).flatten(1, 2) for each in state)
 
 
@@ -72,7 +72,7 @@ class Mixer(EnsembleModule):
 
     @abstractmethod
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        """The mixed activations at the positions that are read.
+        """Return the mixed activations at the positions that are read.
 
         x (members, batch, length, width). read (members, batch, reads) int64, None for every position. lengths
         (members, batch) int64: positions from there on are padding and influence no other position; None when there
@@ -81,7 +81,7 @@ class Mixer(EnsembleModule):
         """
 
     def remark(self) -> str:
-        """What a person should know about how this mixer runs, a line for each thing; nothing by default."""
+        """Return what a person should know about how this mixer runs, a line for each thing; nothing by default."""
         return ""
 
 
@@ -90,7 +90,7 @@ class AttentionMixer(Mixer):
 
     @abstractmethod
     def weights(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        """The weights that ``forward`` averages with: (members, batch, heads, reads or length, length)."""
+        """Return the weights that ``forward`` averages with: (members, batch, heads, reads or length, length)."""
 
 
 class RecurrentMixer(Mixer):
@@ -100,15 +100,15 @@ class RecurrentMixer(Mixer):
 
     @abstractmethod
     def initial_state(self, batch: int) -> State:
-        """The state before the first position, in the type and on the device of the parameters."""
+        """Return the state before the first position, in the type and on the device of the parameters."""
 
     @abstractmethod
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """One position: x (members, batch, width) gives its output, of the same shape, and the next state."""
+        """Step by one position: x (members, batch, width) gives its output, of the same shape, and the next state."""
 
 
 def at_positions(x: Tensor, read: Tensor | None) -> Tensor:
-    """The rows of x (members, batch, length, width) at ``read`` (members, batch, reads); all of them for None.
+    """Return the rows of x (members, batch, length, width) at ``read`` (members, batch, reads); all of them for None.
 
     >>> at_positions(torch.tensor([5.0, 6.0, 7.0]).view(1, 1, 3, 1), torch.tensor([[[2, 0]]])).flatten()
     tensor([7., 5.])
@@ -146,7 +146,7 @@ class WithRows(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:
-        """The sum of both."""
+        """Return the sum of both."""
         of_x, of_rows = gradients
         if of_rows is None:
             return of_x, None

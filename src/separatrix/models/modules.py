@@ -27,7 +27,7 @@ MASKS = ("none", "causal", "strict")
 
 
 def attention_weights(scores: Tensor, allowed: Tensor | None, scoring: str, inner: int) -> Tensor:
-    """Weights (…, keys) from scores; ``allowed`` broadcasts against them, None allows every key.
+    """Return weights (…, keys) from scores; ``allowed`` broadcasts against them, None allows every key.
 
     A query that may see no key gives all keys weight 0. ``inner`` is how many products were added up for a score.
     """
@@ -56,14 +56,14 @@ def attention_weights(scores: Tensor, allowed: Tensor | None, scoring: str, inne
 
 
 def _one_of(choices: tuple[str, ...], head: Mapping[str, Any], what: str) -> str:
-    """What the description of a head says, if there is such a thing."""
+    """Return what the description of a head says, if there is such a thing."""
     if head[what] not in choices:
         raise UnknownNameError(f"{what} of a head", str(head[what]), choices)
     return str(head[what])
 
 
 def _pairs(first: Tensor, second: Tensor) -> Tensor:
-    """Rows (j, k), k fastest, of the products of row j of one and row k of the other: (batch, n², m)."""
+    """Return rows (j, k), k fastest, of the products of row j of one and row k of the other: (batch, n², m)."""
     return (first[:, :, None, :] * second[:, None, :, :]).flatten(1, 2)
 
 
@@ -79,7 +79,7 @@ class HeadModule(nn.Module):
         self.output = tensors.parameter("output", width, self.value.shape[0])
 
     def forward(self, stream: Tensor, first: int, graphs: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Outputs (batch, queries, d) and weights (batch, queries, keys) of the queries from ``first`` on."""
+        """Return outputs (batch, queries, d) and weights (batch, queries, keys) of the queries from ``first`` on."""
         scores = (stream[:, first:] @ self.query.T) @ (stream @ self.key.T).transpose(-1, -2)
         key = torch.arange(stream.shape[1], device=stream.device)
         query = key[first:, None]
@@ -102,7 +102,7 @@ class ThirdOrderModule(nn.Module):
         self.output = tensors.parameter("output", width, self.first_value.shape[0])
 
     def forward(self, stream: Tensor, first: int, graphs: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Outputs (batch, queries, d) and weights (batch, queries, N² pairs)."""
+        """Return outputs (batch, queries, d) and weights (batch, queries, N² pairs)."""
         keys = _pairs(stream @ self.first_key.T, stream @ self.second_key.T)
         values = _pairs(stream @ self.first_value.T, stream @ self.second_value.T)
         scores = (stream[:, first:] @ self.query.T) @ keys.transpose(-1, -2)
@@ -123,7 +123,7 @@ class GraphModule(nn.Module):
         self.output = tensors.parameter("output", width, self.first_value.shape[0])
 
     def forward(self, stream: Tensor, first: int, graphs: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Outputs (batch, vertices, d) and weights (batch, vertices, N² pairs and the dummy)."""
+        """Return outputs (batch, vertices, d) and weights (batch, vertices, N² pairs and the dummy)."""
         assert graphs is not None
         pattern = 4 * graphs[:, first:, :, None] + 2 * graphs[:, None] + graphs.transpose(1, 2)[:, first:, None, :]
         scores = self.scores[0][pattern.flatten(2, 3)]
@@ -151,7 +151,7 @@ class AttentionModule(nn.Module):
     def forward(
         self, stream: Tensor, first: int, graphs: Tensor | None, patterns: list[Tensor] | None = None
     ) -> Tensor:
-        """The stream after this layer, at the positions from ``first`` on; ``patterns`` collects the weights."""
+        """Return the stream after this layer, at the positions from ``first`` on; ``patterns`` collects the weights."""
         total = stream[:, first:] if self.residual else torch.zeros_like(stream[:, first:])
         for head in self.heads:
             output, weights = head(stream, first, graphs)
@@ -173,7 +173,7 @@ class FeedForwardModule(nn.Module):
         self.outer_bias = tensors.parameter("outer_bias", width)
 
     def forward(self, stream: Tensor) -> Tensor:
-        """The stream after this layer."""
+        """Return the stream after this layer."""
         result = torch.relu(stream @ self.inner.T + self.inner_bias) @ self.outer.T + self.outer_bias
         return stream + result if self.residual else result
 
@@ -201,7 +201,7 @@ class EmbeddingPartModule(nn.Module):
         self.register_buffer("indices", tensors.take("indices", None) if part["indexed"] else None)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """What is added to the slot: (batch, positions, slot width)."""
+        """Return what is added to the slot: (batch, positions, slot width)."""
         position = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
         inside = (tokens >= self.tokens[0]) & (tokens < self.tokens[1])
         inside = inside & (position >= self.positions[0]) & (position < self.positions[1])
@@ -229,7 +229,7 @@ class SetPartModule(nn.Module):
         self.gain = tensors.parameter("gain", 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """What is added to the slot: (batch, positions, slot width)."""
+        """Return what is added to the slot: (batch, positions, slot width)."""
         members = inputs[..., self.columns[0] : self.columns[1]].to(torch.int64) - self.first
         check_range(members, "numbers of a set", len(self.rows), self.first)
         signs = self.rows[members].to(torch.float64)
@@ -257,5 +257,5 @@ class FeaturePartModule(nn.Module):
         self.matrix = tensors.parameter("matrix", width, None)
 
     def forward(self, cells: Tensor) -> Tensor:
-        """What is added to the slot: (batch, positions, slot width)."""
+        """Return what is added to the slot: (batch, positions, slot width)."""
         return cells.to(self.matrix.dtype) @ self.matrix.T

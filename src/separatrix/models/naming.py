@@ -18,7 +18,7 @@ _FORM = re.compile(r"(?P<pattern>[^()]+?)-?\((?P<inside>[^()]*)\)")
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """The specification with this text; ``str`` of it is the canonical form.
+    """Return the specification with this text; ``str`` of it is the canonical form.
 
     >>> str(parse_spec("tf-(1, 64, heads=4)")), parse_spec("LSTM-(3,256)").layers
     ('TF-(1,64,heads=4)', ('lstm', 'lstm', 'lstm'))
@@ -58,7 +58,7 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def model_name(module: type, layers: int, width: int, **options: Value) -> str:
-    """The name of a model whose layers are a user's class, for Python: ``RunSpec(architecture=model_name(…))``.
+    """Return the name of a model whose layers are a user's class, for Python: ``RunSpec(architecture=model_name(…))``.
 
     The class must be found again by its name: at the top level of a module, or of the script or notebook that runs.
     """
@@ -77,7 +77,7 @@ def model_name(module: type, layers: int, width: int, **options: Value) -> str:
 
 
 def code_named_in(text: str) -> tuple[str, ...]:
-    """The code from outside that :func:`parse_spec` would import for this text; nothing is imported here.
+    """Return the code from outside that :func:`parse_spec` would import for this text; nothing is imported here.
 
     >>> code_named_in("LSTM,my_mixer.py:Decay-(2,16)"), code_named_in("fla:GatedLinearAttention-(1,64)")
     (('my_mixer.py:Decay',), ())
@@ -92,7 +92,7 @@ def _names(form: re.Match[str]) -> list[str]:
 
 
 def parse_value(text: str) -> Value:
-    """A whole number, a number, true, false, or else the word itself.
+    """Return a whole number, a number, true, false, or else the word itself.
 
     >>> [parse_value(text) for text in ("4", "0.5", "true", "rotary")]
     [4, 0.5, True, 'rotary']

@@ -42,11 +42,11 @@ class Visibility:
     inside: Tensor | None
 
     def of(self, groups: slice) -> "Visibility":
-        """The same for some of the groups."""
+        """Return the same for some of the groups."""
         return Visibility(*(None if each is None else each[groups] for each in (self.place, self.inside)))
 
     def hidden(self, queries: slice, firsts: slice, length: int, device: torch.device) -> Tensor | None:
-        """What a tile must not see, bool, broadcasting to (groups, queries, firsts, length)."""
+        """Return what a tile must not see, bool, broadcasting to (groups, queries, firsts, length)."""
         if self.place is None and self.inside is None:
             return None
         first = torch.arange(length, device=device)[firsts].view(1, 1, -1, 1)
@@ -69,7 +69,7 @@ def pair_attention(
     visibility: Visibility,
     tile: int | None = None,
 ) -> Tensor:
-    """The averages (groups, queries, v).
+    """Return the averages (groups, queries, v).
 
     query (groups, queries, m), keys (groups, length, m), values (groups, length, v). Every query must see a pair.
 
@@ -84,7 +84,7 @@ def pair_attention(
 
 
 def spans(groups: int, queries: int, length: int, tile: int) -> Iterator[slice]:
-    """Slices of groups that share tiles.
+    """Yield slices of groups that share tiles.
 
     >>> list(spans(3, 1, 800, 1 << 18)), list(spans(300, 1, 800, 1 << 26))
     ([slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)], [slice(0, 300, None)])
@@ -95,7 +95,8 @@ def spans(groups: int, queries: int, length: int, tile: int) -> Iterator[slice]:
 
 
 def tiles(groups: int, queries: int, length: int, tile: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of queries and first positions, such that groups · queries · firsts · length stays below ``tile``."""
+    """Yield slices of queries and first positions, such that groups · queries · firsts · length stays below
+    ``tile``."""
     rows = max(1, tile // max(1, groups * length))
     firsts = max(1, min(length, rows // max(1, min(queries, rows))))
     size = max(1, min(queries, rows // firsts))
@@ -105,7 +106,7 @@ def tiles(groups: int, queries: int, length: int, tile: int) -> Iterator[tuple[s
 
 
 def tile_scores(query: Tensor, first_key: Tensor, second_key: Tensor, hidden: Tensor | None) -> Tensor:
-    """The scores of a tile, (groups, queries, firsts, length)."""
+    """Return the scores of a tile, (groups, queries, firsts, length)."""
     groups, queries, _ = query.shape
     rows = (query[:, :, None] * first_key[:, None]).flatten(1, 2)
     scores = torch.bmm(rows, second_key.transpose(1, 2)).view(groups, queries, -1, second_key.shape[1])
@@ -118,7 +119,7 @@ def with_ones(x: Tensor) -> Tensor:
 
 
 def with_offset(rows: Tensor, offset: Tensor, firsts: int) -> Tensor:
-    """Rows (groups, queries·firsts, c) with -offset (groups, queries) of their query as one more column."""
+    """Return rows (groups, queries·firsts, c) with -offset (groups, queries) of their query as one more column."""
     return torch.cat([rows, offset.neg().repeat_interleave(firsts, dim=1).unsqueeze(-1)], dim=-1)
 
 
@@ -136,7 +137,7 @@ class PairAttention(Function):
         visibility: Visibility,
         tile: int,
     ) -> Tensor:
-        """The averages."""
+        """Return the averages."""
         groups, queries, _ = query.shape
         output = query.new_zeros(groups, queries, first_value.shape[2])
         logarithm = query.new_empty(groups, queries)
@@ -150,7 +151,7 @@ class PairAttention(Function):
     @staticmethod
     @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of queries, keys and values."""
+        """Return gradients of queries, keys and values."""
         saved: tuple[Tensor, ...] = ctx.saved_tensors
         results = [torch.zeros_like(each) for each in saved[:5]]
         groups, queries, _ = saved[0].shape

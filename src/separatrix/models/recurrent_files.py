@@ -40,7 +40,7 @@ Mamba of one layer, in float32
 
 
 def recurrent_file(model: SequenceModel) -> bytes:
-    """The file of a model of one member."""
+    """Return the file of a model of one member."""
     check_recurrent(model.spec, "float32" if model.readout.weight.dtype == torch.float32 else "float64")
     if model.members != 1 or model.columns:
         raise SeparatrixError(f"{model.spec} with {model.members} members or numbers as inputs has no such file")
@@ -59,7 +59,7 @@ def recurrent_file(model: SequenceModel) -> bytes:
 
 
 def recurrent_from(data: bytes) -> SequenceModel:
-    """The model of a file that :func:`recurrent_file` wrote."""
+    """Return the model of a file that :func:`recurrent_file` wrote."""
     try:
         cell = network_of(data)
     except RefusedError as refusal:
@@ -72,7 +72,7 @@ def recurrent_from(data: bytes) -> SequenceModel:
 
 
 def levels(values: Tensor, bits: int) -> Tensor:
-    """Numbers rounded to the nearest of 2^bits levels from -1 to 1, the midpoints of equal intervals.
+    """Return numbers rounded to the nearest of 2^bits levels from -1 to 1, the midpoints of equal intervals.
 
     >>> levels(torch.tensor([-5.0, -0.6, -0.01, 0.0, 0.49, 0.5]), 2)
     tensor([-0.7500, -0.7500, -0.2500,  0.2500,  0.2500,  0.7500])
@@ -83,7 +83,7 @@ def levels(values: Tensor, bits: int) -> Tensor:
 
 @torch.no_grad()
 def answers_to_words(model: SequenceModel, words: Sequence[Sequence[int]] | Tensor, bits: int = 0) -> Tensor:
-    """The model's answers after each prefix of words of one length: (words, length + 1), the empty one first.
+    """Return the model's answers after each prefix of words of one length: (words, length + 1), the empty one first.
 
     Mamba has none after the empty one: (words, length).
     """

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def kept_buffers(model: nn.Module) -> dict[str, Tensor]:
-    """The buffers that are kept, by name, (members, …) each; the tensors themselves, not copies."""
+    """Return the buffers that are kept, by name, (members, …) each; the tensors themselves, not copies."""
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     return {name: each for name, each in model.state_dict(keep_vars=True).items() if name not in parameters}
 
 
 def kept_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Everything that is kept, by name, (members, …) each; the tensors themselves, not copies."""
+    """Return everything that is kept, by name, (members, …) each; the tensors themselves, not copies."""
     return {**dict(model.named_parameters()), **kept_buffers(model)}
 
 

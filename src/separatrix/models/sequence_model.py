@@ -53,7 +53,7 @@ class Positions(EnsembleModule):
         return x + self.table[:, None, :length]
 
     def at(self, places: Tensor) -> Tensor:
-        """The vectors of positions (members, batch, count): (members, batch, count, width)."""
+        """Return the vectors of positions (members, batch, count): (members, batch, count, width)."""
         table = self.table.expand(places.shape[0], -1, -1)
         flat = places.flatten(1).unsqueeze(-1).expand(-1, -1, table.shape[-1])
         return table.gather(1, flat).view(*places.shape, -1)
@@ -111,7 +111,7 @@ class SequenceModel(nn.Module):
         lengths: Tensor | None = None,
         questions: Tensor | None = None,
     ) -> Tensor:
-        """Logits (members, batch, reads or length, classes).
+        """Return logits (members, batch, reads or length, classes).
 
         inputs (members, batch, length) int64 tokens, or (members, batch, length, features) numbers; read (members,
         batch, reads) int64 positions, None for all; lengths (members, batch) int64, None where nothing is padded.
@@ -154,7 +154,7 @@ class SequenceModel(nn.Module):
     def attention_weights(
         self, inputs: Tensor, *, lengths: Tensor | None = None, layers: Collection[int] | None = None
     ) -> dict[int, Tensor]:
-        """The weights of those of these layers that attend, by number: (members, batch, heads, length, length).
+        """Return the weights of those of these layers that attend, by number: (members, batch, heads, length, length).
 
         ``layers`` None represents all. What lies behind the last of them is not computed.
         """
@@ -170,12 +170,13 @@ class SequenceModel(nn.Module):
         return found
 
     def initial_state(self, batch: int) -> ModelState:
-        """The state before the first position; only where every layer is recurrent."""
+        """Return the state before the first position; only where every layer is recurrent."""
         self._check_recurrent()
         return tuple(block.initial_state(batch) for block in self._layers())
 
     def step(self, inputs: Tensor, state: ModelState) -> tuple[Tensor, ModelState]:
-        """One position: inputs (members, batch) tokens or (members, batch, features); logits and the next state."""
+        """Step by one position: inputs (members, batch) tokens or (members, batch, features); logits and the next
+        state."""
         self._check_recurrent()
         x, states = self.embedding(inputs), []
         for block, before in zip(self._layers(), state, strict=True):
@@ -184,7 +185,7 @@ class SequenceModel(nn.Module):
         return self.logits(x), tuple(states)
 
     def member(self, number: int) -> "SequenceModel":
-        """One member as a model of its own, with copies of its weights."""
+        """Return one member as a model of its own, with copies of its weights."""
         if not 0 <= number < self.members:
             raise SeparatrixError(f"there is no member {number} of {self.members}; choose 0 to {self.members - 1}")
         single = SequenceModel(
@@ -199,7 +200,7 @@ class SequenceModel(nn.Module):
         return single.train(self.training)
 
     def remarks(self) -> list[str]:
-        """What a person should know about how this model runs; one line each."""
+        """Return what a person should know about how this model runs; one line each."""
         return list(dict.fromkeys(line for block in self._layers() for line in block.mixer.remark().splitlines()))
 
     def _embed(self, inputs: Tensor) -> Tensor:
@@ -208,7 +209,7 @@ class SequenceModel(nn.Module):
         return x if self.positions is None else self.positions(x)
 
     def logits(self, x: Tensor) -> Tensor:
-        """What is read from the last layer's activations."""
+        """Return what is read from the last layer's activations."""
         return self.readout(x) if self.norm is None else self.readout(self.norm.normalise(x), self.norm.affine())
 
     def _layers(self) -> list[Block]:
@@ -244,7 +245,7 @@ def build_model(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> SequenceModel:
-    """One model for each seed, as one program; member j's initial weights depend on ``seeds[j]`` alone.
+    """Return one model for each seed, as one program; member j's initial weights depend on ``seeds[j]`` alone.
 
     ``length`` is the largest number of positions; with ``features`` cells are that many numbers instead of tokens, and
     ``columns`` says in more detail what they are.

@@ -84,7 +84,7 @@ def xavier_uniform(inputs: int, outputs: int, gain: float = 1.0) -> Uniform:
 
 
 def torch_default(inputs: int) -> Uniform:
-    """How ``torch.nn.Linear`` starts its weights and biases: uniform within 1/√inputs."""
+    """Return how ``torch.nn.Linear`` starts its weights and biases: uniform within 1/√inputs."""
     return plus_minus(1.0 / math.sqrt(inputs))
 
 

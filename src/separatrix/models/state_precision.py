@@ -30,13 +30,13 @@ LARGEST_BITS = 24
 
 
 def to_numbers(state: ModelState) -> Tensor:
-    """All numbers of a state, layer by layer: (members, batch, m) real; a complex number is two."""
+    """Return all numbers of a state, layer by layer: (members, batch, m) real; a complex number is two."""
     parts = [part for layer in state for part in layer]
     return torch.cat([(torch.view_as_real(part) if part.is_complex() else part).flatten(2) for part in parts], dim=-1)
 
 
 def from_numbers(numbers: Tensor, like: ModelState) -> ModelState:
-    """The state of these numbers, in the form of another one of the same model."""
+    """Return the state of these numbers, in the form of another one of the same model."""
     place, layers = 0, []
     for layer in like:
         parts: list[Tensor] = []
@@ -65,14 +65,14 @@ class Quantiser:
         return (share.clamp(0.0, 1.0) * (2**self.bits - 1)).round().to(torch.int64)
 
     def values(self, codes: Tensor) -> Tensor:
-        """The numbers that codes represent; with no bits at all, the middle."""
+        """Return the numbers that codes represent; with no bits at all, the middle."""
         spread = (self.largest - self.least).unsqueeze(1)
         share = codes.to(spread.dtype)
         share = share / (2**self.bits - 1) if self.bits else share + 0.5
         return self.least.unsqueeze(1) + share * spread
 
     def rounded(self, numbers: Tensor) -> Tensor:
-        """What arrives on the other side."""
+        """Return what arrives on the other side."""
         return self.values(self.codes(numbers))
 
 
@@ -100,7 +100,8 @@ class PrecisionReport:
     points: tuple[PrecisionPoint, ...]
 
     def bits_used(self, member: int = 0, loss: float = 0.01) -> int | None:
-        """The least p from which on no point loses more than ``loss`` of the accuracy; None if every point does."""
+        """Return the least p from which on no point loses more than ``loss`` of the accuracy; None if every point
+        does."""
         enough = None
         for point in sorted(self.points, key=lambda point: -point.bits):
             if point.accuracy[member] < self.unrounded[member] - loss:
@@ -109,7 +110,7 @@ class PrecisionReport:
         return enough
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "model": self.model, "task": self.task, "length": self.length, "cut": self.cut, "where": self.where,
             "examples": self.examples, "state_numbers": self.state_numbers, "unrounded": list(self.unrounded),
@@ -121,7 +122,7 @@ class PrecisionReport:
 
 
 def prefix_cut(task: Task, length: int) -> int:
-    """How many positions Alice holds in the task's own communication problem, where hers are a prefix."""
+    """Return how many positions Alice holds in the task's own communication problem, where hers are a prefix."""
     alice = task.communication(length).alice
     if tuple(alice) == tuple(range(len(alice))) and 0 < len(alice) < task.positions(length):
         return len(alice)
@@ -189,20 +190,21 @@ def _check(model: SequenceModel, task: Task, length: int, bits: Sequence[int], c
 
 
 def _cells(inputs: Any, model: SequenceModel, device: torch.device) -> Tensor:
-    """Inputs for all members: (members, count, positions, …)."""
+    """Return inputs for all members: (members, count, positions, …)."""
     cells = torch.from_numpy(inputs).to(device)
     return cells.expand(model.members, *cells.shape)
 
 
 def _states(model: SequenceModel, inputs: Tensor, positions: range, state: ModelState) -> Iterator[ModelState]:
-    """The states after each of these positions."""
+    """Yield the states after each of these positions."""
     for position in positions:
         _, state = model.step(inputs[:, :, position], state)
         yield state
 
 
 def _ranges(model: SequenceModel, inputs: Tensor, cut: int, where: Where) -> tuple[Tensor, Tensor]:
-    """The least and the largest value of each number, over examples, and over positions where all are rounded."""
+    """Return the least and the largest value of each number, over examples, and over positions where all are
+    rounded."""
     positions = range(inputs.shape[2]) if where == "every step" else range(cut)
     least, largest = None, None
     for number, state in enumerate(_states(model, inputs, positions, model.initial_state(inputs.shape[1]))):
@@ -237,7 +239,7 @@ def _run(
 
 
 def _accuracy(found: Tensor, targets: Tensor, read: Tensor, cut: int, task: Task) -> tuple[float, ...]:
-    """For each member, over what Bob is asked."""
+    """Return for each member, over what Bob is asked."""
     asked = read[:, cut:]
     wrong = (found != targets[:, cut:]) & asked
     if task.scoring == "every position of a string":

@@ -14,7 +14,7 @@ from separatrix.tasks import NearestNeighbour, SparseAveraging, Task
 
 
 def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
-    """How the cells of a task are read; empty where cells are tokens."""
+    """Return how the cells of a task are read; empty where cells are tokens."""
     if isinstance(task, SparseAveraging):
         index = Columns("symbol", 1, first=1, size=length)
         named = Columns("symbol", task.sparsity, first=1, size=length)
@@ -27,7 +27,7 @@ def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
 
 
 def outputs_of(task: Task, length: int) -> int:
-    """How many numbers a model gives at a position: one for each class, or those of a vector answer.
+    """Return how many numbers a model gives at a position: one for each class, or those of a vector answer.
 
     >>> from separatrix.tasks import tasks
     >>> outputs_of(tasks()["equality"], 8), outputs_of(tasks()["sparse-averaging"], 8)
@@ -79,7 +79,7 @@ def _check_causal(spec: ModelSpec, task: Task, length: int) -> None:
 
 @torch.no_grad()
 def _looks_ahead(spec: ModelSpec, task: Task, length: int) -> bool:
-    """Whether an output moves when only what follows it is changed, at up to 64 places over the whole length."""
+    """Return whether an output moves when only what follows it is changed, at up to 64 places over the whole length."""
     positions, vocabulary = task.positions(length), task.vocabulary(length).size
     model = build_model(
         spec, vocabulary=vocabulary, classes=outputs_of(task, length), length=positions, seeds=[0]
@@ -107,7 +107,7 @@ def model_for_task(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> SequenceModel:
-    """One model for each seed, for inputs of this task up to length N."""
+    """Return one model for each seed, for inputs of this task up to length N."""
     check_fit(spec, task, length)
     return build_model(
         spec,

@@ -15,11 +15,11 @@ class Tensors:
         self.taken: set[str] = set() if taken is None else taken
 
     def under(self, prefix: str) -> "Tensors":
-        """The tensors whose names begin with this prefix and a dot."""
+        """Return the tensors whose names begin with this prefix and a dot."""
         return Tensors(self._tensors, f"{self._prefix}{prefix}.", self.taken)
 
     def take(self, name: str, *shape: int | None) -> Tensor:
-        """The tensor of this name; None represents any size."""
+        """Return the tensor of this name; None represents any size."""
         full = self._prefix + name
         if full not in self._tensors:
             raise SeparatrixError(f"the model has no tensor {full!r}; export it again")
@@ -34,5 +34,5 @@ class Tensors:
         return tensor
 
     def parameter(self, name: str, *shape: int | None) -> nn.Parameter:
-        """The tensor as a weight that can be trained."""
+        """Return the tensor as a weight that can be trained."""
         return nn.Parameter(self.take(name, *shape))

@@ -53,7 +53,7 @@ def _without_remarks() -> Iterator[None]:
 
 
 def onnx_bytes(model: NetworkModule) -> bytes:
-    """The content of an ``.onnx`` file."""
+    """Return the content of an ``.onnx`` file."""
     require("exporting to ONNX", "onnx", "onnxscript")  # torch's exporter would fail late and not say what to do
     weights = sum(tensor.nbytes for tensor in model.state_dict().values())
     if weights > LARGEST_BYTES:
@@ -82,7 +82,8 @@ def onnx_bytes(model: NetworkModule) -> bytes:
 
 
 def onnx_answers(data: bytes) -> Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]]:
-    """The answers of an ONNX graph, run by the reference evaluator of the onnx package: slow, and shares no code."""
+    """Return the answers of an ONNX graph, run by the reference evaluator of the onnx package: slow, and shares no
+    code."""
     from onnx import load_from_string
     from onnx.reference import ReferenceEvaluator
 

@@ -59,12 +59,12 @@ class TorchCell:
         return [(shape, shape[0] * shape[1]) for shape in shapes]
 
     def initial_state(self) -> tuple[Tensor, ...]:
-        """Zeros, as the module starts by itself."""
+        """Return zeros, as the module starts by itself."""
         like = next(self.module.parameters())
         return tuple(torch.zeros(shape, dtype=like.dtype, device=like.device) for shape, _ in self._parts)
 
     def step(self, state: tuple[Tensor, ...], token: Any, position: int) -> tuple[Tensor, ...]:
-        """The state after one more token."""
+        """Return the state after one more token."""
         like = next(self.module.parameters())
         with torch.no_grad():
             given = self.embed(token, position).to(dtype=like.dtype, device=like.device).reshape(1, -1)
@@ -72,17 +72,17 @@ class TorchCell:
         return following if isinstance(following, tuple) else (following,)
 
     def to_numbers(self, state: tuple[Tensor, ...]) -> NDArray[numpy.float64]:
-        """The state as numbers (m,), hidden states first."""
+        """Return the state as numbers (m,), hidden states first."""
         return torch.cat([part.reshape(-1) for part in state]).to(torch.float64).cpu().numpy()
 
     def from_numbers(self, numbers: NDArray[numpy.float64]) -> tuple[Tensor, ...]:
-        """The state of these numbers (m,)."""
+        """Return the state of these numbers (m,)."""
         like = next(self.module.parameters())
         values = torch.from_numpy(numpy.array(numbers)).to(dtype=like.dtype, device=like.device)
         pieces = torch.split(values, [size for _, size in self._parts])
         return tuple(piece.reshape(shape) for piece, (shape, _) in zip(pieces, self._parts, strict=True))
 
     def read_out(self, state: tuple[Tensor, ...]) -> NDArray[numpy.float64]:
-        """The output (outputs,) from the top layer's hidden state."""
+        """Return the output (outputs,) from the top layer's hidden state."""
         with torch.no_grad():
             return self.read(state[0][-1]).reshape(-1).to(torch.float64).cpu().numpy()

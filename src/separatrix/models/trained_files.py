@@ -27,7 +27,7 @@ COVERED = (
 
 
 def weights_file(model: SequenceModel) -> bytes:
-    """The file of a model of one member."""
+    """Return the file of a model of one member."""
     check_covered(model)
     entry = model.spec.entries[0]
     tensors = {name: each.detach()[0].cpu().contiguous() for name, each in kept_tensors(model).items()}
@@ -52,7 +52,8 @@ def weights_file(model: SequenceModel) -> bytes:
 
 
 def turns(length: int, pairs: int) -> dict[str, torch.Tensor]:
-    """The tables of rotary positions: the float32 cosine and sine of each place and pair, as torch computes them here.
+    """Return the tables of rotary positions: the float32 cosine and sine of each place and pair, as torch computes them
+    here.
 
     >>> [table.shape for table in turns(5, 3).values()]
     [torch.Size([5, 3]), torch.Size([5, 3])]
@@ -85,7 +86,7 @@ def check_described(spec: ModelSpec, precision: str) -> None:
 
 
 def model_from(data: bytes) -> SequenceModel:
-    """The model of a file that :func:`weights_file` wrote, with its positions as a learned table."""
+    """Return the model of a file that :func:`weights_file` wrote, with its positions as a learned table."""
     try:
         depth = cast("dict[str, Any]", Tensors(data).structure).get("layers", 1)
         Weights(data, integer(depth, "the number of layers", 1, 2))

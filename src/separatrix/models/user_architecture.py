@@ -40,7 +40,7 @@ class ConstructorParameter(Option):
     """A parameter of a user's constructor: any value is passed on, and None represents "not given"."""
 
     def checked(self, value: Value, owner: str) -> Value:
-        """The value itself."""
+        """Return the value itself."""
         del owner
         return value
 
@@ -57,7 +57,7 @@ class UserArchitecture(Architecture):
     """Digests of the files that the class was loaded from, by the names that a person gave them."""
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
-        """The stacked module, tried on a small input."""
+        """Return the stacked module, tried on a small input."""
         if self.needs_gpu and not (torch.cuda.is_available() or interpreted()):
             raise SeparatrixError(f"{self.name} runs on a GPU only, and torch finds none on this machine")
         own = {name: value for name, value in options.items() if name != POSITIONS.name and value is not None}
@@ -67,7 +67,7 @@ class UserArchitecture(Architecture):
         return UserMixer(lambda: self.make(width, **own), self.name, width, members, trial)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """What the class says, else its whole input, which is also what a module that looks ahead hands on."""
+        """Return what the class says, else its whole input, which is also what a module that looks ahead hands on."""
         if self.stated is None:
             return width * length
         if self.looks_ahead(width, options):
@@ -81,7 +81,7 @@ class UserArchitecture(Architecture):
         return found
 
     def looks_ahead(self, width: int, options: Options) -> bool:
-        """Whether an output depends on a later position in a trial."""
+        """Return whether an output depends on a later position in a trial."""
         return _reaches(self, width, _listed(options))[0]
 
     @property
@@ -90,7 +90,7 @@ class UserArchitecture(Architecture):
         return getattr(self.make, "state_numbers", None)
 
     def _told(self, width: int, options: Options, length: int) -> int:
-        """What the module states, asked with those options of the constructor that it wants to know."""
+        """Return what the module states, asked with those options of the constructor that it wants to know."""
         assert self.stated is not None
         try:
             asked = inspect.signature(self.stated).parameters.values()
@@ -116,7 +116,8 @@ def _listed(options: Options) -> tuple[tuple[str, Value], ...]:
 
 @lru_cache(maxsize=64)
 def _reaches(architecture: UserArchitecture, width: int, options: tuple[tuple[str, Value], ...]) -> tuple[bool, bool]:
-    """Whether a module looks ahead, and whether it looks back; tried with a smaller width where it is a large one."""
+    """Return whether a module looks ahead, and whether it looks back; tried with a smaller width where it is a large
+    one."""
     while width > WIDEST_TRIAL and width % 2 == 0:
         width //= 2
     mixer = architecture.mixer(width, dict(options), 1, Place(0, 1, TRIAL[1]))
@@ -129,7 +130,7 @@ _loaded: dict[str, UserArchitecture] = {}
 
 
 def user_architecture(name: str) -> UserArchitecture:
-    """The architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``."""
+    """Return the architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``."""
     if name not in _loaded:
         _loaded[name] = _load(name)
     return _loaded[name]
@@ -188,7 +189,7 @@ def _load(name: str) -> UserArchitecture:
 
 
 def remarks_on(spec: ModelSpec, members: int = 2) -> list[str]:
-    """What a person should know about how an ensemble of a model runs: which of a user's modules go one by one.
+    """Return what a person should know about how an ensemble of a model runs: which of a user's modules go one by one.
 
     Modules that cannot run are refused here, before anything else is done.
 
@@ -209,7 +210,7 @@ def _constructor_option(parameter: inspect.Parameter) -> ConstructorParameter:
 
 
 def _load_class(module: str, class_name: str, name: str, content: bytes | None) -> type[nn.Module]:
-    """The class, from an importable module, a module in the current folder, or the content of a file."""
+    """Return the class, from an importable module, a module in the current folder, or the content of a file."""
     try:
         with _current_folder_importable():
             loaded = importlib.import_module(module) if content is None else _executed(Path(module), content)
@@ -238,7 +239,7 @@ def _content(path: Path) -> bytes:
 
 
 def _executed(path: Path, content: bytes) -> ModuleType:
-    """A module from a file, under a name of its own."""
+    """Return a module from a file, under a name of its own."""
     described = importlib.util.spec_from_file_location(f"separatrix_user_{path.stem}", path)
     assert described is not None
     module = importlib.util.module_from_spec(described)

@@ -80,7 +80,7 @@ class UserMixer(Mixer):
         self._try(example.to(trial), trial)
 
     def _instance(self, seed: int) -> nn.Module:
-        """A fresh instance under a seed; the global generator is left as it was."""
+        """Return a fresh instance under a seed; the global generator is left as it was."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             try:
@@ -94,7 +94,7 @@ class UserMixer(Mixer):
 
     @torch.no_grad()
     def _changed_in_training(self, device: torch.device) -> list[str]:
-        """The buffers that a call in training changes, found by a trial of two calls with inputs that differ."""
+        """Return the buffers that a call in training changes, found by a trial of two calls with inputs that differ."""
         module = self._instance(0).to(device).train()
         # ``named_buffers`` leaves out those that are None until they are needed.
         if not any(vars(each)["_buffers"] for each in module.modules()):
@@ -152,7 +152,8 @@ class UserMixer(Mixer):
 
     @torch.no_grad()
     def reaches(self) -> tuple[bool, bool]:
-        """Whether an output depends on a later position, and whether on an earlier one; a trial on a longer input."""
+        """Return whether an output depends on a later position, and whether on an earlier one; a trial on a longer
+        input."""
         example = self._instance(0).eval()
         x = torch.randn(1, REACH, self.width, generator=torch.Generator().manual_seed(1))
         more = {"lengths": torch.full((1,), REACH)} if self.takes_lengths else {}
@@ -187,7 +188,7 @@ class UserMixer(Mixer):
         return output
 
     def _remedy(self, module: nn.Module, length: int) -> str:
-        """What to change in a module that fails on the trial."""
+        """Return what to change in a module that fails on the trial."""
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         needed = [
             each.name
@@ -241,7 +242,7 @@ class UserMixer(Mixer):
         return "vmap", "torch.func.vmap works"
 
     def remark(self) -> str:
-        """Whether members run one after the other, and why; and what the module does against what it should."""
+        """Return whether members run one after the other, and why; and what the module does against what it should."""
         slow = self.batching == "loop" and self.members > 1
         said = [f"the members of {self.name} run one after the other: {self.batching_reason}"] * slow
         return "\n".join(said + self._surprises)
@@ -274,7 +275,8 @@ class UserMixer(Mixer):
 
 
 def _agree(one: Tensor, other: Tensor) -> bool:
-    """Whether two results are the same up to rounding, relative to the largest number; NaN and ±∞ at the same places.
+    """Return whether two results are the same up to rounding, relative to the largest number; NaN and ±∞ at the same
+    places.
 
     >>> broken = torch.tensor([1.0, float("nan")])
     >>> _agree(broken, broken), _agree(broken, torch.ones(2))
@@ -290,7 +292,7 @@ def _agree(one: Tensor, other: Tensor) -> bool:
 
 
 def _run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
-    """All members as one program; everything has the members in front."""
+    """Return all members as one program; everything has the members in front."""
 
     def single(own: dict[str, Tensor], x: Tensor, more: dict[str, Tensor]) -> Tensor:
         return functional_call(module, own, (x,), more)
@@ -305,7 +307,7 @@ def _run_by_loop(
     more: Mapping[str, Tensor],
     changing: Collection[str] = (),
 ) -> Tensor:
-    """One member after the other; what a call makes of the ``changing`` buffers is written back."""
+    """Run one member after the other; what a call makes of the ``changing`` buffers is written back."""
     # Taken apart all at once: the gradient of one row alone would be a whole tensor of zeros around it.
     rows = {name: value.unbind() for name, value in weights.items()}
     others = {name: value.unbind() for name, value in more.items()}
@@ -327,12 +329,13 @@ def _copies(named: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def _same(one: Tensor, other: Tensor, slack: float = 0.0) -> bool:
-    """Whether two runs gave the same, up to a slack relative to the largest; kernels of a GPU may reorder sums."""
+    """Return whether two runs gave the same, up to a slack relative to the largest; kernels of a GPU may reorder
+    sums."""
     slack = max(slack, AGREEMENT) if one.device.type == "cuda" else slack
     largest = float(other.abs().nan_to_num().max())
     return torch.allclose(one, other, rtol=0.0, atol=slack * largest, equal_nan=True)
 
 
 def _attribute_name(parameter: str) -> str:
-    """A name without dots, which torch reserves."""
+    """Return a name without dots, which torch reserves."""
     return "module/" + parameter.replace(".", "/")

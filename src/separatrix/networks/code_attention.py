@@ -40,7 +40,7 @@ class CodeQueries:
     key: ExactMatrix
 
     def weights(self, head: Head, keys: int, arithmetic: FixedPoint) -> Integers | None:
-        """The weights of a query that asks for row 0 at all keys (keys,); None where sums might leave 64 bits.
+        """Return the weights of a query that asks for row 0 at all keys (keys,); None where sums might leave 64 bits.
 
         A query that asks for row r has weight ``weights[r ^ j]`` at the keys j below ``count`` and the same elsewhere.
         """
@@ -56,7 +56,8 @@ class CodeQueries:
 
 
 def code_scores(generator: Bits, equal: Integers, opposite: Integers) -> Integers:
-    """The scores of all differences (2^b,), for the products (m,) of equal and of opposite signs of a code (b, m).
+    """Return the scores of all differences (2^b,), for the products (m,) of equal and of opposite signs of a code (b,
+    m).
 
     Refuses products whose sums of |equal| and of |opposite| may reach 2^62.
     """
@@ -75,7 +76,7 @@ def code_scores(generator: Bits, equal: Integers, opposite: Integers) -> Integer
 
 
 def code_queries(head: Head, network: Network, positions: Integers, tokens: Integers) -> CodeQueries | None:
-    """Queries at these positions with these tokens as rows of the keys' code, or None where they are not.
+    """Return queries at these positions with these tokens as rows of the keys' code, or None where they are not.
 
     The keys must not depend on tokens.
     """
@@ -97,7 +98,7 @@ def code_queries(head: Head, network: Network, positions: Integers, tokens: Inte
 
 
 def _only_part(network: Network, matrix: ExactMatrix) -> EmbeddingPart | None:
-    """The one part of the embedding that a matrix reads."""
+    """Return the one part of the embedding that a matrix reads."""
     slots = network.slots.read_by(matrix)
     parts = [part for part in network.embedding if part.slot in slots]
     features = any(part.slot in slots for part in (*network.feature_parts, *network.dual_parts))
@@ -105,7 +106,7 @@ def _only_part(network: Network, matrix: ExactMatrix) -> EmbeddingPart | None:
 
 
 def _diagonal(network: Network, matrix: ExactMatrix, slot: str) -> ExactMatrix | None:
-    """The weights (1, m) of a matrix that multiplies each coordinate of the slot by its own one."""
+    """Return the weights (1, m) of a matrix that multiplies each coordinate of the slot by its own one."""
     block = matrix.numerators[:, network.slots.columns(slot)]
     own = numpy.diagonal(block)
     plain = block.shape[0] == block.shape[1] and bool((block == numpy.diag(own)).all())

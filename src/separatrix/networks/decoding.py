@@ -38,17 +38,17 @@ class PowerSums:
             )
 
     def values(self, sums: tuple[int, ...]) -> Integers:
-        """Which residues 0 … M-1 occur among y_1 … y_n, ascending."""
+        """Return which residues 0 … M-1 occur among y_1 … y_n, ascending."""
         return _roots(sums, self.modulus, self.prime)
 
     def matches(self, residue: int, sums: tuple[int, ...]) -> bool:
-        """Whether two values that occur add up with the residue to 0 modulo M."""
+        """Return whether two values that occur add up with the residue to 0 modulo M."""
         values = self.values(sums)
         return bool(numpy.isin((-residue - values) % self.modulus, values).any())
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is a prime, by trial division.
+    """Return whether a number is a prime, by trial division.
 
     >>> [each for each in range(20) if is_prime(each)]
     [2, 3, 5, 7, 11, 13, 17, 19]
@@ -67,7 +67,7 @@ def is_prime(number: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _roots(sums: tuple[int, ...], modulus: int, prime: int) -> Integers:
-    """The roots below the modulus of the polynomial whose roots have these power sums."""
+    """Return the roots below the modulus of the polynomial whose roots have these power sums."""
     symmetric = [1]
     for degree in range(1, len(sums) + 1):
         total = sum((-1) ** (place - 1) * symmetric[degree - place] * sums[place - 1] for place in range(1, degree + 1))
@@ -83,7 +83,7 @@ def _roots(sums: tuple[int, ...], modulus: int, prime: int) -> Integers:
 
 
 def nearest_whole(raw: RawArray, arithmetic: Arithmetic) -> Integers:
-    """Every number rounded to the nearest whole one, ties upwards; exact, and undecided balls raise."""
+    """Return every number rounded to the nearest whole one, ties upwards; exact, and undecided balls raise."""
     if isinstance(arithmetic, FixedPoint):
         whole = raw // arithmetic.largest
         above = 2 * (raw - whole * arithmetic.largest) >= arithmetic.largest
@@ -103,7 +103,7 @@ def _rounded(values: RawArray) -> Integers:
 
 
 def triple_in_sums(sums: PowerSums, numbers: Integers) -> Integers:
-    """The answers 0 or 1 for rows (…, 1 + n) of a residue and the power sums.
+    """Return the answers 0 or 1 for rows (…, 1 + n) of a residue and the power sums.
 
     >>> triple_in_sums(PowerSums(7, 7), numpy.array([[3, 6, 3], [3, 2, 2]])).tolist()
     [0, 0]

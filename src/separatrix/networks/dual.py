@@ -25,7 +25,7 @@ class CellSets:
     first: int = 1
 
     def members(self, cells: Integers) -> Integers:
-        """Numbers of sign vectors (batch, positions, q)."""
+        """Return numbers of sign vectors (batch, positions, q)."""
         return cells[..., self.columns[0] : self.columns[1]] - self.first
 
 
@@ -46,7 +46,7 @@ class DualPart:
             raise SeparatrixError(f"the sets of slot {self.slot!r} have the range {low} to {high}, which is empty")
 
     def rows(self, cells: Integers, arithmetic: Arithmetic) -> RawArray:
-        """The vectors in an arithmetic: (batch, positions, slot width)."""
+        """Return the vectors in an arithmetic: (batch, positions, slot width)."""
         members = self.sets.members(cells)
         if members.size and not 0 <= int(members.min()) <= int(members.max()) < self.rule.count:
             raise SeparatrixError(f"a cell names a number outside 0 to {self.rule.count - 1} for slot {self.slot!r}")
@@ -77,5 +77,5 @@ class DualPart:
         return rows
 
     def size_bits(self, precision_bits: int) -> int:
-        """The generator, and the gain and the three numbers of the sets at full precision each."""
+        """Return the generator, and the gain and the three numbers of the sets at full precision each."""
         return self.rule.size_bits(precision_bits) + 4 * precision_bits

@@ -39,7 +39,7 @@ class TableRows:
         return self.table.shape[1]
 
     def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
-        """The rows in an arithmetic: indices of any shape give (…, width)."""
+        """Return the rows in an arithmetic: indices of any shape give (…, width)."""
         asked, places = numpy.unique(indices, return_inverse=True)
         if 2 * len(asked) > self.count:
             return self.table.encoded(arithmetic)[indices]
@@ -48,7 +48,7 @@ class TableRows:
         return chosen.encoded(arithmetic)[places.reshape(indices.shape)]
 
     def size_bits(self, precision_bits: int) -> int:
-        """Every entry at full precision."""
+        """Return every entry at full precision."""
         return self.table.numerators.size * precision_bits
 
 
@@ -73,7 +73,7 @@ class SignRows:
         return self.generator.shape[1]
 
     def words(self, indices: Integers) -> Bits:
-        """The rows as bits, 1 for -1: indices of any shape give (…, width)."""
+        """Return the rows as bits, 1 for -1: indices of any shape give (…, width)."""
         word = numpy.zeros((*indices.shape, self.width), dtype=numpy.uint8)
         # A few bits of the row numbers at a time: the words of all their values are a small table.
         for start in range(0, self.generator.shape[0], TABLE_BITS):
@@ -82,21 +82,21 @@ class SignRows:
         return word
 
     def signs(self, indices: Integers) -> Integers:
-        """The rows as ±1 in int64: indices of any shape give (…, width)."""
+        """Return the rows as ±1 in int64: indices of any shape give (…, width)."""
         return (1 - 2 * self.words(indices).view(numpy.int8)).astype(numpy.int64)
 
     def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
-        """The rows in an arithmetic."""
+        """Return the rows in an arithmetic."""
         return arithmetic.encode([1, -1])[self.words(indices)]
 
     def size_bits(self, precision_bits: int) -> int:
-        """The generator, one bit an entry."""
+        """Return the generator, one bit an entry."""
         del precision_bits
         return self.generator.size
 
 
 def _all_words(generator: Bits) -> Bits:
-    """The bits of all messages (2^b, width) of a generator (b, width)."""
+    """Return the bits of all messages (2^b, width) of a generator (b, width)."""
     words = numpy.zeros((1, generator.shape[1]), dtype=numpy.uint8)
     for row in generator:
         words = numpy.concatenate([words, words ^ row])
@@ -158,7 +158,7 @@ class EmbeddingPart:
         return (local if self.indices is None else self.indices[local]), inside
 
     def size_bits(self, precision_bits: int) -> int:
-        """Bits of the rule and of the list of indices."""
+        """Return bits of the rule and of the list of indices."""
         listed = 0 if self.indices is None else self.indices.size * max(1, bits_for(self.rule.count))
         return self.rule.size_bits(precision_bits) + listed
 
@@ -190,7 +190,7 @@ class FeaturePart:
         return arithmetic.encode(exact)[places.reshape((*cells.shape[:-1], len(numerators)))]
 
     def size_bits(self, precision_bits: int) -> int:
-        """Every weight that is not zero at full precision."""
+        """Return every weight that is not zero at full precision."""
         return self.matrix.parameters * precision_bits
 
 

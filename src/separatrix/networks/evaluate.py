@@ -118,7 +118,7 @@ def run_layer(
     graphs: Integers | None = None,
     observe: Observer | None = None,
 ) -> RawArray:
-    """One layer on the residual stream (batch, positions, d); graph attention also needs the graphs.
+    """Return one layer on the residual stream (batch, positions, d); graph attention also needs the graphs.
 
     ``queries`` are the positions whose outputs (batch, queries, d) an attention layer makes, all if not given;
     ``observe`` is called with the weights as they are made.
@@ -171,7 +171,7 @@ def attend(
     chunk: int | None = None,
     observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one head for some positions: (batch, queries, d)."""
+    """Return the output of one head for some positions: (batch, queries, d)."""
     keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     values = arithmetic.matmul(stream, head.value.encoded(arithmetic).T)
 
@@ -184,7 +184,8 @@ def attend(
 def attention_weights(
     head: Head, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray | None = None
 ) -> RawArray:
-    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand."""
+    """Return the weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at
+    hand."""
     if keys is None:
         keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     own = stream[:, queries, :]
@@ -197,7 +198,7 @@ def attention_weights(
 
 
 def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool_]:
-    """Which keys each query may see: (queries, positions).
+    """Return which keys each query may see: (queries, positions).
 
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["index-lookup"].build(4)

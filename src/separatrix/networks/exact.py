@@ -59,12 +59,12 @@ class ExactMatrix:
         return int(numpy.count_nonzero(self.numerators))
 
     def fractions(self) -> RawArray:
-        """The entries as an object array of Fractions."""
+        """Return the entries as an object array of Fractions."""
         flat = [Fraction(value, self.denominator) for value in self.numerators.reshape(-1).tolist()]
         return numpy.array(flat, dtype=object).reshape(self.shape)
 
     def encoded(self, arithmetic: Arithmetic) -> RawArray:
-        """The entries in an arithmetic; each different value is converted once."""
+        """Return the entries in an arithmetic; each different value is converted once."""
         if isinstance(arithmetic, FixedPoint):
             rounded = arithmetic.encode_ratios(self.numerators, self.denominator)
             if rounded is not None:
@@ -77,7 +77,7 @@ class ExactMatrix:
         return encoded
 
     def whole(self) -> Integers:
-        """The entries as integers; raises when one is not."""
+        """Return the entries as integers; raises when one is not."""
         if (self.numerators % self.denominator).any():
             raise SeparatrixError(
                 f"a matrix with denominator {self.denominator} has entries that are not whole numbers"
@@ -95,12 +95,12 @@ class ExactMatrix:
         return hash(self.shape)
 
     def _over(self, factor: int) -> list[int]:
-        """The numerators times a factor, in Python's integers: the product may have more than 64 bits."""
+        """Return the numerators times a factor, in Python's integers: the product may have more than 64 bits."""
         return [value * factor for value in self.numerators.reshape(-1).tolist()]
 
 
 def exact(rows: Sequence[Sequence[Any]] | NDArray[Any]) -> ExactMatrix:
-    """A matrix from ints, Fractions or integer arrays.
+    """Return a matrix from ints, Fractions or integer arrays.
 
     >>> exact([[1, Fraction(1, 2)]]).denominator
     2
@@ -144,7 +144,7 @@ class Slots:
         return sum(width for _, width in self.parts)
 
     def columns(self, name: str) -> slice:
-        """Where a slot is."""
+        """Return where a slot is."""
         start = 0
         for part, width in self.parts:
             if part == name:
@@ -153,16 +153,17 @@ class Slots:
         raise SeparatrixError(f"no slot is named {name!r}; there are {', '.join(part for part, _ in self.parts)}")
 
     def size(self, name: str) -> int:
-        """The width of a slot."""
+        """Return the width of a slot."""
         place = self.columns(name)
         return place.stop - place.start
 
     def reading(self, rows: int, blocks: Mapping[str, ExactMatrix]) -> ExactMatrix:
-        """A matrix (rows, d) that reads some slots: a block (rows, slot width) for each, zero elsewhere."""
+        """Return a matrix (rows, d) that reads some slots: a block (rows, slot width) for each, zero elsewhere."""
         return self._placed(rows, blocks, reading=True)
 
     def writing(self, columns: int, blocks: Mapping[str, ExactMatrix]) -> ExactMatrix:
-        """A matrix (d, columns) that writes some slots: a block (slot width, columns) for each, zero elsewhere."""
+        """Return a matrix (d, columns) that writes some slots: a block (slot width, columns) for each, zero
+        elsewhere."""
         return self._placed(columns, blocks, reading=False)
 
     def _placed(self, other: int, blocks: Mapping[str, ExactMatrix], reading: bool) -> ExactMatrix:
@@ -187,7 +188,7 @@ class Slots:
         return ExactMatrix(numerators // shared, common // shared)
 
     def read_by(self, matrix: ExactMatrix) -> set[str]:
-        """The slots whose columns a matrix (rows, d) uses."""
+        """Return the slots whose columns a matrix (rows, d) uses."""
         used = numpy.count_nonzero(matrix.numerators, axis=0)
         return {name for name, _ in self.parts if int(used[self.columns(name)].sum()) > 0}
 
@@ -203,7 +204,7 @@ def identity(size: int, scale: Fraction | int = 1) -> ExactMatrix:
 
 
 def zeros(rows: int, columns: int) -> ExactMatrix:
-    """A matrix of zeros.
+    """Return a matrix of zeros.
 
     >>> zeros(2, 1).numerators.tolist()
     [[0], [0]]

@@ -27,7 +27,7 @@ Weigh: TypeAlias = Callable[[Head, RawArray, Integers, Arithmetic, RawArray], Ra
 def attend_together(
     layer: Attention, stream: RawArray, queries: Integers, arithmetic: FixedPoint, chunk: int | None, weigh: Weigh
 ) -> RawArray:
-    """The layer's output at some positions: (batch, queries, d)."""
+    """Return the layer's output at some positions: (batch, queries, d)."""
     own = stream[:, queries, :]
     total = own.copy() if layer.residual else arithmetic.zeros(own.shape)
     if not layer.heads:
@@ -73,7 +73,7 @@ def projected(matrix: ExactMatrix, stream: RawArray, arithmetic: Arithmetic) -> 
 
 
 def _alike(heads: tuple[Head, ...]) -> list[list[int]]:
-    """The numbers of heads that compare the same, together."""
+    """Return the numbers of heads that compare the same, together."""
     found: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for number, head in enumerate(heads):
         compared = (head.query, head.key)
@@ -91,7 +91,7 @@ def _averages(
     chunk: int | None,
     weigh: Weigh,
 ) -> RawArray:
-    """The averages (batch, queries, v) of values (batch, positions, v), a chunk of queries at a time."""
+    """Return the averages (batch, queries, v) of values (batch, positions, v), a chunk of queries at a time."""
     read = (head.query.numerators != 0).any(axis=0) | (head.key.numerators != 0).any(axis=0)
     seen = stream[:1] if bool((stream[..., read] == stream[:1, :, read]).all()) else stream
     keys = projected(head.key, seen, arithmetic)

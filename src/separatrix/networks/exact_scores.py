@@ -33,7 +33,7 @@ class Exact:
     denominator: int
 
     def reduced(self) -> "Exact":
-        """The same numbers over the smallest denominator that all of them have."""
+        """Return the same numbers over the smallest denominator that all of them have."""
         shared = gcd(self.denominator, *numpy.unique(self.numerators).tolist())
         return Exact(self.numerators // shared, self.denominator // shared)
 
@@ -41,7 +41,8 @@ class Exact:
 def exact_scores(
     head: Head, network: Network, positions: Integers, tokens: Integers
 ) -> tuple[Exact, CodeQueries | None]:
-    """Scores (queries, keys) at these positions with these tokens; or with a code, those for its row 0, (1, keys).
+    """Return scores (queries, keys) at these positions with these tokens; or with a code, those for its row 0, (1,
+    keys).
 
     The keys must not depend on tokens.
     """
@@ -80,7 +81,7 @@ def exact_rows(matrix: ExactMatrix, network: Network, tokens: Integers, position
 
 
 def product(left: Exact, right: Exact) -> Exact:
-    """The exact product of two matrices."""
+    """Return the exact product of two matrices."""
     first, second = left.numerators, right.numerators
     reach = [max(abs(int(side.min(initial=0))), abs(int(side.max(initial=0)))) for side in (first, second)]
     # So small that the difference of two results fits as well.
@@ -90,8 +91,8 @@ def product(left: Exact, right: Exact) -> Exact:
 
 
 def best_weight(scores: Exact, scoring: Scoring, one: int) -> tuple[Integers, Integers]:
-    """The first best key of each query (queries,), and the weight there over the reals in units of 1/``one``, rounded
-    down: that of the softmax at least, bounded by balls; with hard attention the best keys share it."""
+    """Return the first best key of each query (queries,), and the weight there over the reals in units of 1/``one``,
+    rounded down: that of the softmax at least, bounded by balls; with hard attention the best keys share it."""
     gaps = scores.numerators.max(axis=1, keepdims=True) - scores.numerators
     best = numpy.asarray(gaps == 0, dtype=numpy.bool_)
     if scoring not in ("softmax", "hard"):

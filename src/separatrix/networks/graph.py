@@ -40,7 +40,7 @@ class GraphHead:
     scoring: Scoring = "softmax"
 
     def expected_shapes(self, width: int) -> Shapes:
-        """The shapes that fit together, by name, in a residual stream of this width."""
+        """Return the shapes that fit together, by name, in a residual stream of this width."""
         value = (self.first_value.shape[0], width)
         return {
             "scores": (1, PATTERNS), "dummy": (1, 1),
@@ -95,7 +95,7 @@ def attend_on_graph(
     chunk: int | None = None,
     observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one unit for some vertices: (count, queries, d).
+    """Return the output of one unit for some vertices: (count, queries, d).
 
     >>> from separatrix.constructions import constructions
     >>> from separatrix.networks.evaluate import embedded
@@ -123,7 +123,7 @@ def attend_on_graph(
 def average_by_patterns(
     head: GraphHead, graphs: Integers, queries: Integers, value: Integers, arithmetic: FixedPoint
 ) -> Integers | None:
-    """What some vertices average (count, queries, v) if all pairs have the same value (v,) and the dummy 0.
+    """Return what some vertices average (count, queries, v) if all pairs have the same value (v,) and the dummy 0.
 
     A row is known from how many of its N² pairs have which pattern; None where that does not help.
 
@@ -142,7 +142,8 @@ def average_by_patterns(
 
 
 def pattern_counts(graphs: Integers, vertices: Integers) -> Integers:
-    """How many pairs (j, k) have which pattern 4 X_ij + 2 X_jk + X_ki, for some vertices i: (count, vertices, 8).
+    """Return how many pairs (j, k) have which pattern 4 X_ij + 2 X_jk + X_ki, for some vertices i: (count, vertices,
+    8).
 
     >>> pattern_counts(numpy.array([[[0, 1], [1, 0]]]), numpy.array([0])).tolist()
     [[[1, 0, 0, 1, 0, 1, 1, 0]]]
@@ -162,7 +163,7 @@ def pattern_counts(graphs: Integers, vertices: Integers) -> Integers:
 
 
 def graph_weights(head: GraphHead, graphs: Integers, queries: Integers, arithmetic: Arithmetic) -> RawArray:
-    """The weights (count, queries, N² + 1) that some vertices give to all pairs and, last, to the dummy pair.
+    """Return the weights (count, queries, N² + 1) that some vertices give to all pairs and, last, to the dummy pair.
 
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["directed-3-cycle"].build(3)

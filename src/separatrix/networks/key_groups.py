@@ -31,7 +31,7 @@ class KeyGroups:
     kind: Integers
 
     def prefixes(self, head: Head, queries: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """How many keys of each group queries at positions (queries,) see, some at a time.
+        """Yield how many keys of each group queries at positions (queries,) see, some at a time.
 
         Their numbers (n,) and the counts (rows, n, groups).
         """
@@ -43,7 +43,8 @@ class KeyGroups:
             yield some, self.seen(ends[some])
 
     def seen(self, ends: Integers) -> Integers:
-        """How many keys of each group are among the first ``ends`` (prefixes,) keys: (rows, prefixes, groups)."""
+        """Return how many keys of each group are among the first ``ends`` (prefixes,) keys: (rows, prefixes,
+        groups)."""
         rows, groups = len(self.group), len(self.kind)
         order, keys = numpy.argsort(ends, kind="stable"), numpy.arange(int(self.group.shape[1]))
         # The first of the ascending prefixes that sees a key, or one more than there are.
@@ -56,7 +57,7 @@ class KeyGroups:
 
 
 def key_groups(scores: Integers, kinds: Integers) -> KeyGroups:
-    """The keys of rows of scores (rows, keys) by score and by their ``kinds`` (keys,), numbered from 0."""
+    """Return the keys of rows of scores (rows, keys) by score and by their ``kinds`` (keys,), numbered from 0."""
     rows, keys = len(scores), int(scores.shape[1])
     number = int(kinds.max(initial=0)) + 1
     values, which = numpy.unique(scores, return_inverse=True)

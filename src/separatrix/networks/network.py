@@ -38,7 +38,7 @@ class Head:
     mask: Mask = "none"
 
     def expected_shapes(self, width: int) -> Shapes:
-        """The shapes that fit together, by name, in a residual stream of this width."""
+        """Return the shapes that fit together, by name, in a residual stream of this width."""
         inner, value = (self.query.shape[0], width), (None, width)
         return {"query": (None, width), "key": inner, "value": value, "output": (width, self.value.shape[0])}
 
@@ -62,7 +62,7 @@ class FeedForward:
     residual: bool = True
 
     def expected_shapes(self, width: int) -> Shapes:
-        """The shapes that fit together, by name, in a residual stream of this width."""
+        """Return the shapes that fit together, by name, in a residual stream of this width."""
         units = self.inner.shape[0]
         return {"inner": (None, width), "inner_bias": (units, 1), "outer": (width, units), "outer_bias": (width, 1)}
 
@@ -123,7 +123,7 @@ class Network:
             raise SeparatrixError("the network does not fit together: " + "; ".join(problems))
 
     def _problems(self) -> list[str]:
-        """Every reason why the shapes do not fit, collected."""
+        """Return every reason why the shapes do not fit, collected."""
         width = self.slots.width
         found: list[str] = []
 
@@ -182,7 +182,8 @@ class Network:
         return max([self.slots.width, *inner])
 
     def size_bits(self, precision_bits: int) -> int:
-        """Bits that describe the network: every non-zero weight at full precision and the embedding's description."""
+        """Return bits that describe the network: every non-zero weight at full precision and the embedding's
+        description."""
         matrices = [matrix for layer in self.layers for matrix in matrices_of(layer)]
         weights = sum(matrix.parameters for matrix in [*matrices, self.readout.matrix, self.readout.bias])
         parts = (*self.embedding, *self.feature_parts, *self.dual_parts)
@@ -190,14 +191,14 @@ class Network:
 
 
 def matrices_of(layer: Layer) -> list[ExactMatrix]:
-    """All matrices of a layer."""
+    """Return all matrices of a layer."""
     if isinstance(layer, FeedForward):
         return [getattr(layer, name) for name in FEED_FORWARD_MATRICES]
     return [getattr(head, name) for head in layer.heads for name in head_matrices(layer)]
 
 
 def head_matrices(layer: Attention | ThirdOrderAttention | GraphAttention) -> tuple[str, ...]:
-    """The names of the matrices of each head of a layer.
+    """Return the names of the matrices of each head of a layer.
 
     >>> head_matrices(Attention(()))
     ('query', 'key', 'value', 'output')

@@ -83,11 +83,11 @@ class RecurrentNetwork:
         return self.initial.shape[0]
 
     def state_bits(self, precision_bits: int) -> int:
-        """What is carried from one position to the next: BHBK24's mp."""
+        """Return what is carried from one position to the next: BHBK24's mp."""
         return self.width * precision_bits
 
     def size_bits(self, precision_bits: int) -> int:
-        """Bits that describe the network: every weight that is not zero, at full precision."""
+        """Return bits that describe the network: every weight that is not zero, at full precision."""
         maps = [matrix for each in self.cell for matrix in (each.weights, each.bias)]
         matrices = [self.embedding, self.initial, *maps, self.readout.matrix, self.readout.bias]
         return precision_bits * sum(matrix.parameters for matrix in matrices)
@@ -110,7 +110,7 @@ class RecurrentCell:
         self._readout = network.readout.matrix.encoded(arithmetic).T, network.readout.bias.encoded(arithmetic)[:, 0]
 
     def step(self, states: RawArray, tokens: Integers) -> RawArray:
-        """The next states (batch, m) from states (batch, m) and tokens (batch,)."""
+        """Return the next states (batch, m) from states (batch, m) and tokens (batch,)."""
         current = numpy.concatenate([states, self._embedding[tokens]], axis=-1)
         for weights, bias in self._maps:
             product = self.arithmetic.matmul(current, weights)
@@ -118,7 +118,7 @@ class RecurrentCell:
         return current
 
     def read(self, states: RawArray) -> RawArray:
-        """Readouts (…, outputs) of states (…, m)."""
+        """Return readouts (…, outputs) of states (…, m)."""
         matrix, bias = self._readout
         return self.arithmetic.add(self.arithmetic.matmul(states, matrix), bias)
 

@@ -26,7 +26,7 @@ READ_BY_HEADS = {
 
 
 def with_residuals(network: Network) -> Network:
-    """A network with the same readouts in which every layer has a residual connection."""
+    """Return a network with the same readouts in which every layer has a residual connection."""
     places = _Places(network.slots)
     layers = [places.moved(layer) for layer in network.layers]
     # Slots are added while walking through the layers, so matrices get their final number of columns afterwards.
@@ -49,7 +49,7 @@ class _Places:
         self._current: dict[str, str | None] = {name: name for name, _ in slots.parts}
 
     def moved(self, layer: Layer) -> Layer:
-        """The layer with its matrices at the current places, as wide as the stream is by now."""
+        """Return the layer with its matrices at the current places, as wide as the stream is by now."""
         if isinstance(layer, FeedForward):
             inner = self.reading(layer.inner)
             self._make_room(layer, [layer.outer, layer.outer_bias])
@@ -85,7 +85,7 @@ class _Places:
         return f"{name}_{number}"
 
     def reading(self, matrix: ExactMatrix) -> ExactMatrix:
-        """A matrix (rows, d) at the current places."""
+        """Return a matrix (rows, d) at the current places."""
         moved = numpy.zeros((matrix.shape[0], self.slots.width), dtype=numpy.int64)
         for name, place in self._current.items():
             if place is not None:
@@ -93,7 +93,7 @@ class _Places:
         return ExactMatrix(moved, matrix.denominator)
 
     def _writing(self, matrix: ExactMatrix) -> ExactMatrix:
-        """A matrix (d, columns) at the current places."""
+        """Return a matrix (d, columns) at the current places."""
         moved = numpy.zeros((self.slots.width, matrix.shape[1]), dtype=numpy.int64)
         for name, place in self._current.items():
             if place is not None:
@@ -102,7 +102,7 @@ class _Places:
 
 
 def _widened_layer(layer: Layer, width: int) -> Layer:
-    """The layer for a stream of this width; what is new is neither read nor written."""
+    """Return the layer for a stream of this width; what is new is neither read nor written."""
     if isinstance(layer, FeedForward):
         outer, bias = _taller(layer.outer, width), _taller(layer.outer_bias, width)
         return replace(layer, inner=_wider(layer.inner, width), outer=outer, outer_bias=bias)

@@ -70,7 +70,7 @@ class _Writer:
 
 
 def to_bytes(network: AnyNetwork) -> bytes:
-    """The file's content; the same network gives the same bytes."""
+    """Return the file's content; the same network gives the same bytes."""
     writer = _Writer()
     if isinstance(network, RecurrentNetwork):
         return _bytes(writer, _recurrent_structure(network, writer))
@@ -187,7 +187,7 @@ def load_network(path: Path) -> tuple[AnyNetwork, str]:
 
 
 def from_bytes(data: bytes, name: str) -> AnyNetwork:
-    """The network in these bytes; ``name`` is in messages."""
+    """Return the network in these bytes; ``name`` is in messages."""
     try:
         header = int.from_bytes(data[:8], "little")
         metadata = _fields(parse_json(data[8 : 8 + header])["__metadata__"], "the metadata", ("separatrix",))
@@ -216,7 +216,7 @@ class _MisfitError(ValueError):
 
 
 def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """An object with exactly these fields: one that is not known would be a claim that nobody checks."""
+    """Return an object with exactly these fields: one that is not known would be a claim that nobody checks."""
     if not isinstance(value, dict):
         raise _MisfitError(f"{what} is not an object")
     entries = cast("dict[str, Any]", value)
@@ -240,7 +240,7 @@ def _list(value: Any, what: str) -> list[Any]:
 
 
 def _pair(value: Any, what: str) -> tuple[int, int]:
-    """Two whole numbers."""
+    """Return two whole numbers."""
     numbers = _list(value, what)
     if len(numbers) != 2:
         raise _MisfitError(f"{what} has {len(numbers)} numbers, not two")

@@ -36,7 +36,7 @@ class ThirdOrderHead:
     scoring: Scoring = "softmax"
 
     def expected_shapes(self, width: int) -> Shapes:
-        """The shapes that fit together, by name, in a residual stream of this width."""
+        """Return the shapes that fit together, by name, in a residual stream of this width."""
         inner, value = (self.query.shape[0], width), (self.first_value.shape[0], width)
         return {
             "query": (None, width), "first_key": inner, "second_key": inner,
@@ -53,7 +53,8 @@ class ThirdOrderAttention:
 
 
 def pair_products(first: RawArray, second: RawArray, arithmetic: Arithmetic) -> RawArray:
-    """Rows (j, k), k fastest, of A ⋆ B: (batch, n, m) and (batch, n, m) give (batch, n², m), each product rounded.
+    """Return rows (j, k), k fastest, of A ⋆ B: (batch, n, m) and (batch, n, m) give (batch, n², m), each product
+    rounded.
 
     >>> from separatrix.arithmetic import FixedPoint
     >>> numbers = FixedPoint(10, 1)
@@ -73,7 +74,7 @@ def attend_to_pairs(
     chunk: int | None = None,
     observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one unit for some positions: (batch, queries, d).
+    """Return the output of one unit for some positions: (batch, queries, d).
 
     >>> from separatrix.constructions import constructions
     >>> from separatrix.networks.evaluate import embedded
@@ -102,7 +103,8 @@ def attend_to_pairs(
 def attend_to_groups(
     head: ThirdOrderHead, stream: Integers, queries: Integers, arithmetic: FixedPoint
 ) -> Integers | None:
-    """The same for one input (positions, d) most of whose positions hold something that other positions hold too.
+    """Return the same for one input (positions, d) most of whose positions hold something that other positions hold
+    too.
 
     Pairs of alike positions have one key and one value. None where there are too many different positions for that to
     help, or the numbers are not those of the long way, bit for bit.
@@ -136,7 +138,7 @@ def attend_to_groups(
 
 
 def pair_keys(head: ThirdOrderHead, stream: RawArray, arithmetic: Arithmetic) -> RawArray:
-    """The keys (batch, n², m) of all pairs.
+    """Return the keys (batch, n², m) of all pairs.
 
     >>> from separatrix.constructions import constructions
     >>> from separatrix.networks.evaluate import embedded
@@ -154,7 +156,7 @@ def pair_keys(head: ThirdOrderHead, stream: RawArray, arithmetic: Arithmetic) ->
 def pair_weights(
     head: ThirdOrderHead, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray
 ) -> RawArray:
-    """The weights (batch, queries, n²) that some positions give to all pairs."""
+    """Return the weights (batch, queries, n²) that some positions give to all pairs."""
     asked = arithmetic.matmul(stream[:, queries, :], head.query.encoded(arithmetic).T)
     scores = arithmetic.matmul(asked, numpy.swapaxes(keys, -1, -2))
     return weights_of(head, scores, numpy.ones((1, 1), dtype=bool), arithmetic)

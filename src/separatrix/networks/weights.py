@@ -41,7 +41,7 @@ def averaged(
     arithmetic: Arithmetic,
     observe: Callable[[RawArray], None] | None,
 ) -> RawArray:
-    """What a unit writes for some positions (batch, queries, d), a chunk of queries at a time.
+    """Return what a unit writes for some positions (batch, queries, d), a chunk of queries at a time.
 
     ``weigh`` gives the weights (batch, queries, entries) of a chunk, ``values`` are those of all entries (batch,
     entries, v); ``observe`` is called with the weights as they are made. Without a ``chunk`` so many queries are taken
@@ -85,7 +85,7 @@ def weights_of(head: Scored, scores: RawArray, allowed: NDArray[numpy.bool_], ar
 
 
 def group_weights(head: Scored, scores: Integers, counts: Integers, arithmetic: FixedPoint) -> Integers:
-    """The weight of one key of each group: (…, groups), for groups of ``counts`` keys of one score each.
+    """Return the weight of one key of each group: (…, groups), for groups of ``counts`` keys of one score each.
 
     The same as ``weights_of`` gives to rows in which every score appears ``counts`` times. A row without keys and a
     group without any get 0. Leftmost attention depends on the order of the keys unless there is only one best key.
@@ -115,7 +115,8 @@ def group_weights(head: Scored, scores: Integers, counts: Integers, arithmetic: 
 def group_average(
     head: Scored, scores: Integers, counts: Integers, values: Integers, arithmetic: FixedPoint
 ) -> Integers | None:
-    """What rows average (…, v) whose keys fall into groups of ``counts`` (…, groups) keys of one score and one value.
+    """Return what rows average (…, v) whose keys fall into groups of ``counts`` (…, groups) keys of one score and one
+    value.
 
     ``values`` are (groups, v). The same, bit for bit, as ``weights_of`` and a matrix product give; None where that
     needs more than 64 bits, where the order of the keys matters, or where softmax is rounded otherwise.

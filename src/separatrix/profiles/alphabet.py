@@ -28,7 +28,7 @@ class Alphabet:
     grows: bool = False
 
     def at(self, length: int) -> "Alphabet":
-        """The alphabet of inputs of one length."""
+        """Return the alphabet of inputs of one length."""
         return Alphabet(max(1, length)) if self.grows else self
 
     @property
@@ -37,22 +37,22 @@ class Alphabet:
         return bool(self.texts) and all(len(text) == 1 for text in self.texts)
 
     def one(self, numbers: list[int]) -> Any:
-        """One input as the function sees it."""
+        """Return one input as the function sees it."""
         if not self.texts:
             return tuple(numbers)
         words = [self.texts[number] for number in numbers]
         return "".join(words) if self.characters else tuple(words)
 
     def batch(self, numbers: Integers) -> NDArray[Any]:
-        """A batch (count, N) as the function sees it; a fresh array that the function may change."""
+        """Return a batch (count, N) as the function sees it; a fresh array that the function may change."""
         return numpy.array(self.texts)[numbers] if self.texts else numbers.copy()
 
     def written(self, numbers: list[int]) -> str:
-        """One input for messages."""
+        """Return one input for messages."""
         return repr(self.one(numbers))
 
     def in_words(self) -> str:
-        """The alphabet for tables."""
+        """Return the alphabet for tables."""
         if self.grows:
             return "0 … N − 1"
         if self.texts:
@@ -61,7 +61,7 @@ class Alphabet:
 
 
 def parse_alphabet(text: str) -> Alphabet:
-    """An alphabet from text: a size, ``N``, characters or words separated by commas.
+    """Return an alphabet from text: a size, ``N``, characters or words separated by commas.
 
     >>> parse_alphabet("4").size, parse_alphabet("()[]").texts, parse_alphabet("N").at(7).size
     (4, ('(', ')', '[', ']'), 7)

@@ -36,7 +36,7 @@ class SmallestAutomaton:
 
 
 def smallest_automaton(values: Sequence[WholeNumbers | None], symbols: int) -> SmallestAutomaton | None:
-    """The smallest automaton of value arrays of the lengths 0 … N; None where a length from 1 on has no values.
+    """Return the smallest automaton of value arrays of the lengths 0 … N; None where a length from 1 on has no values.
 
     ``values[n]``: (A^n,) value numbers, or None; the empty string may have none. Memory is about twenty bytes for each
     string up to length N − 1.
@@ -68,12 +68,12 @@ def smallest_automaton(values: Sequence[WholeNumbers | None], symbols: int) -> S
 
 
 def _nodes(symbols: int, longest: int) -> int:
-    """How many strings have length at most ``longest``."""
+    """Return how many strings have length at most ``longest``."""
     return sum(symbols**length for length in range(longest + 1))
 
 
 def _first_places(ids: Integers, count: int) -> tuple[Integers, Integers]:
-    """The numbers 0 … count − 1 that occur, ascending, and the first place of each."""
+    """Return the numbers 0 … count − 1 that occur, ascending, and the first place of each."""
     first = numpy.full(count, -1, dtype=numpy.int64)
     first[ids[::-1]] = numpy.arange(len(ids) - 1, -1, -1)
     present = numpy.flatnonzero(first >= 0)
@@ -83,7 +83,8 @@ def _first_places(ids: Integers, count: int) -> tuple[Integers, Integers]:
 def _closed(
     tree: WholeNumbers, ids: Integers, count: int, symbols: int, shorter: int, skipped: int
 ) -> SmallestAutomaton | None:
-    """The automaton whose states are these classes of strings of length ≤ ``shorter``, if their extensions fit."""
+    """Return the automaton whose states are these classes of strings of length ≤ ``shorter``, if their extensions
+    fit."""
     inner = _nodes(symbols, shorter)
     mine = ids[skipped:inner]
     states, places = _first_places(mine, count)

@@ -101,7 +101,7 @@ class Profile:
         return self.table.kind == "decision" and self.table.classes == 2
 
     def ratios(self, counted: Callable[[LengthProfile], int | None]) -> dict[int, Fraction]:
-        """A count at each length over the most at any shorter one; a length without a count has no ratio."""
+        """Return a count at each length over the most at any shorter one; a length without a count has no ratio."""
         found: dict[int, Fraction] = {}
         most = 0
         for each in self.lengths:
@@ -195,7 +195,7 @@ def _shorter_lengths(
     numbering: Numbering,
     allowance: Allowance,
 ) -> tuple[list[LengthProfile], list[WholeNumbers | None], list[tuple[int, str]]]:
-    """All lengths below N: profiles, values for the automaton, and the lengths that the function refuses."""
+    """Return all lengths below N: profiles, values for the automaton, and the lengths that the function refuses."""
     found: list[LengthProfile] = []
     kept: list[WholeNumbers | None] = []
     skipped: list[tuple[int, str]] = []
@@ -246,12 +246,12 @@ def _is_prefix(partition: Partition) -> bool:
 
 
 def _at_length(texts: Sequence[str], length: int) -> list[Partition]:
-    """The wanted partitions that mean something at another length: by name, not by a list of positions."""
+    """Return the wanted partitions that mean something at another length: by name, not by a list of positions."""
     return [parse_partition(text, length) for text in texts if text.strip().lower() in ("odd-even", "halves")]
 
 
 def _empty(user: UserFunction, numbering: Numbering) -> WholeNumbers | None:
-    """The value of the empty string, where the function has one."""
+    """Return the value of the empty string, where the function has one."""
     if user.kind == "labelling":
         return None
     try:

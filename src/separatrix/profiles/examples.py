@@ -41,10 +41,10 @@ def balanced(text: str) -> bool:
 
 
 def repeats(x: Sequence[int]) -> bool:
-    """Some symbol occurs twice; most interesting with ``--alphabet N``, as many symbols as positions."""
+    """Return whether some symbol occurs twice; most interesting with ``--alphabet N``, as many symbols as positions."""
     return len(set(x)) < len(x)
 
 
 def running_sum(x: Sequence[int]) -> list[int]:
-    """A labelling: the sum modulo 3 so far, one label for each position."""
+    """Return a labelling: the sum modulo 3 so far, one label for each position."""
     return [sum(x[: place + 1]) % 3 for place in range(len(x))]

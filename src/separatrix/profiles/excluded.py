@@ -41,7 +41,7 @@ class Exclusion:
     arithmetic: str
 
     def in_words(self) -> str:
-        """A sentence for people."""
+        """Return a sentence for people."""
         if self.quantity is None:
             return self.reason
         if self.first is None:
@@ -55,7 +55,7 @@ class Exclusion:
 
 
 def exclusion(found: Profile, model: Capacity) -> Exclusion:
-    """The first length that was run at which one of the bounds that cover the model excludes it."""
+    """Return the first length that was run at which one of the bounds that cover the model excludes it."""
     checks = _checks(found, model)
     run = tuple(each.length for each in found.lengths)
     for each in found.lengths:
@@ -78,7 +78,7 @@ class _Check:
 
 
 def _checks(found: Profile, model: Capacity) -> list[_Check]:
-    """One for each bound that covers the model in its arithmetic."""
+    """Return one for each bound that covers the model in its arithmetic."""
     checks: list[_Check] = []
     recurrent = simulation_in(RECURRENT, model.arithmetic, prefix=True)
     if "rnn" in model.applies and (state := model.state_bits) is not None and recurrent.simulation is not None:
@@ -91,7 +91,7 @@ def _checks(found: Profile, model: Capacity) -> list[_Check]:
 
 
 def _one_layer(found: Profile, model: Capacity) -> _Check | None:
-    """The protocol of one layer for any partition, or for those that give one party the first positions."""
+    """Return the protocol of one layer for any partition, or for those that give one party the first positions."""
     layer = model.model.layers[0]
     size = ModelSize(layer.head_width, model.precision, layer.heads)
     for prefix in (False, True):

@@ -126,7 +126,7 @@ def check_deterministic(function: UserFunction, inputs: Integers, expected: NDAr
 
 
 def probe_inputs(symbols: int, length: int, seed: int) -> Integers:
-    """A few different-looking inputs; their number is never the length, so that shapes can be distinguished."""
+    """Return a few different-looking inputs; their number is never the length, so that shapes can be distinguished."""
     count = PROBES + (length == PROBES)
     generator = numpy.random.default_rng([seed, length, symbols])
     drawn = generator.integers(0, symbols, (count, length))
@@ -155,7 +155,8 @@ def _attempt(
 
 
 def _own_error(function: UserFunction, inputs: Integers) -> bool:
-    """Whether tuples or strings are the function's form and some of them raise, for a reason that is not the form."""
+    """Return whether tuples or strings are the function's form and some of them raise, for a reason that is not the
+    form."""
     causes: list[BaseException | None] = []
     for each in inputs:
         try:
@@ -220,7 +221,7 @@ def _singles(function: UserFunction, inputs: Integers) -> NDArray[Any]:
 
 
 def _call(function: UserFunction, numbers: list[int]) -> Any:
-    """One call for one input, with whatever it raises in one line."""
+    """Return one call for one input, with whatever it raises in one line."""
     try:
         return function.function(_one(function, numbers))
     except MemoryError:

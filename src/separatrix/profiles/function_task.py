@@ -57,7 +57,7 @@ _here: dict[str, Callable[[Any], Any]] = {}
 
 
 def name_function(given: "str | Callable[[Any], Any]") -> "FunctionTask":
-    """The task of a function that a person names, or of a function itself; from here on its code may be run.
+    """Return the task of a function that a person names, or of a function itself; from here on its code may be run.
 
     >>> task = name_function(lambda bits: sum(bits) % 2 == 0)
     >>> task.solve([1, 1, 0], 3)
@@ -92,7 +92,7 @@ def _named() -> dict[str, str]:
 
 
 def is_function_name(text: str) -> bool:
-    """Whether a text has the form of a function's name.
+    """Return whether a text has the form of a function's name.
 
     >>> is_function_name("mine.py:parity"), is_function_name("dyck"), is_function_name("dyck:depth=3")
     (True, False, False)
@@ -102,7 +102,7 @@ def is_function_name(text: str) -> bool:
 
 
 def _contents(value: Any, depth: int = 0) -> Any:
-    """What a function's values depend on, as far as it can be seen: code, names, defaults, what it closes over.
+    """Return what a function's values depend on, as far as it can be seen: code, names, defaults, what it closes over.
 
     Globals that it reads are seen by their names alone. What has no text of its own shows its address, so that a
     record of it is refused in another process rather than believed.
@@ -158,7 +158,7 @@ def _probed(name: str, function: Callable[[Any], Any], alphabet: str, length: in
 
 @lru_cache(maxsize=256)
 def _answers(name: str, function: Callable[[Any], Any], alphabet: str, length: int) -> tuple[Any, ...]:
-    """All answers that are seen, in an order that does not depend on where they were seen first."""
+    """Return all answers that are seen, in an order that does not depend on where they were seen first."""
     user = _probed(name, function, alphabet, length)
     symbols = user.alphabet.at(length).size
     every = Space(cells(range(symbols), length))
@@ -212,7 +212,7 @@ class FunctionTask(Task):
         return _here[self.name]
 
     def parameters(self) -> dict[str, Any]:
-        """Those that a person may change, without the function."""
+        """Return those that a person may change, without the function."""
         found = super().parameters()
         del found["given"]
         return found
@@ -226,11 +226,11 @@ class FunctionTask(Task):
         return {self.name: digest(repr(_contents(self.function)).encode())}
 
     def user(self, length: int) -> "UserFunction":
-        """The function with the way in which it is called."""
+        """Return the function with the way in which it is called."""
         return _probed(self.name, self.function, self.alphabet, length)
 
     def values(self, length: int) -> tuple[Any, ...]:
-        """The answers, each at the place of its class."""
+        """Return the answers, each at the place of its class."""
         if self.outcomes is not None:
             return tuple(range(self.outcomes))
         return _answers(self.name, self.function, self.alphabet, length)
@@ -243,7 +243,7 @@ class FunctionTask(Task):
     # -- shape -------------------------------------------------------------------------------------------
 
     def vocabulary(self, length: int) -> Vocabulary:
-        """The alphabet's own symbols."""
+        """Return the alphabet's own symbols."""
         mine = self.symbols.at(length)
         return Vocabulary((Symbols("symbols", mine.size, texts=mine.texts),))
 
@@ -269,14 +269,14 @@ class FunctionTask(Task):
     # -- answers -----------------------------------------------------------------------------------------
 
     def solve(self, row: Row, length: int) -> Answers:
-        """The function, called once."""
+        """Return the function, called once."""
         del length
         found = self.classes_of(numpy.array([row], dtype=numpy.int64))[0]
         decided = found.ndim == 0
         return [*[None] * (len(row) - 1), int(found)] if decided else [int(each) for each in found]
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
-        """The function on every row; the arrays are where the inputs are."""
+        """Return the function on every row; the arrays are where the inputs are."""
         del length
         xp, rows = namespace_of(inputs), to_numpy(inputs)
         found = self.classes_of(rows)
@@ -290,7 +290,7 @@ class FunctionTask(Task):
         return xp.asarray(targets, device=inputs.device), xp.asarray(read, device=inputs.device)
 
     def classes_of(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """The class of the answer of each row (count,), or at each position (count, N)."""
+        """Return the class of the answer of each row (count,), or at each position (count, N)."""
         length = rows.shape[1]
         values = self.user(length).values(rows.astype(numpy.int64))
         known = {value: number for number, value in enumerate(self.values(length))}
@@ -307,7 +307,7 @@ class FunctionTask(Task):
         return found
 
     def write_answer(self, answer: Any, length: int) -> str:
-        """The function's own value."""
+        """Return the function's own value."""
         values = self.values(length)
         return str(values[answer]) if answer < len(values) else str(answer)
 
@@ -332,7 +332,7 @@ class FunctionTask(Task):
         return inputs[kept] if xp is numpy else inputs[xp.asarray(kept, device=inputs.device)]
 
     def _listed(self, draws: Draws, count: int, length: int) -> Array:
-        """Where all inputs can be listed: an answer uniformly, then an input that has it."""
+        """Return where all inputs can be listed: an answer uniformly, then an input that has it."""
         inputs, starts = _by_answer(self, self.function, length)
         uniform = draws.uniform(count, 2)
         drawn = to_numpy(uniform)
@@ -343,15 +343,15 @@ class FunctionTask(Task):
         return found if xp is numpy else xp.asarray(found, device=uniform.device)
 
     def work(self, length: int) -> int:
-        """A call costs about a hundred elementary steps."""
+        """Return the cost of an example: a call takes about a hundred elementary steps."""
         return DRAWN * (length + 100)
 
     def space(self, length: int) -> Space:
-        """All strings."""
+        """Return all strings."""
         return Space(cells(range(self.symbols.at(length).size), length))
 
     def communication(self, length: int) -> CommunicationSplit:
-        """The halves; ``separatrix profile`` examines other partitions."""
+        """Return the halves; ``separatrix profile`` examines other partitions."""
         half = length // 2
         return CommunicationSplit(
             problem="the function itself", alice=tuple(range(half)), bob=tuple(range(half, length)), one_way=False,
@@ -359,7 +359,7 @@ class FunctionTask(Task):
         )  # fmt: skip
 
     def picture(self, row: Row, length: int) -> str:
-        """The input, and below it the answers."""
+        """Return the input, and below it the answers."""
         words, found = self.vocabulary(length).texts(row), self.solve(row, length)
         answers = ["" if each is None else self.write_answer(each, length) for each in found]
         if answers[:-1] == [""] * (len(answers) - 1):
@@ -370,7 +370,8 @@ class FunctionTask(Task):
 
 @lru_cache(maxsize=16)
 def _by_answer(task: FunctionTask, function: Callable[[Any], Any], length: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """All inputs in the order of their answers, and where each answer that occurs begins; the last entry is the end."""
+    """Return all inputs in the order of their answers, and where each answer that occurs begins; the last entry is the
+    end."""
     del function  # another function is another table
     every = task.space(length)
     inputs = every.chunk(0, every.count)

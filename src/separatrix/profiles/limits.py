@@ -44,7 +44,7 @@ class Estimate:
     seconds: float
 
     def in_words(self) -> str:
-        """The cost in a line for people.
+        """Return the cost in a line for people.
 
         >>> Estimate(24, (1 << 25) - 1, 3 << 30, 95.2).in_words()
         '33,554,431 inputs of length up to 24 are evaluated: about 95 s and at most 3 GiB'
@@ -56,24 +56,24 @@ class Estimate:
         )
 
     def fits(self, limits: Limits) -> bool:
-        """Whether both stay within the limits."""
+        """Return whether both stay within the limits."""
         return self.memory <= limits.memory and self.seconds <= limits.seconds
 
 
 def inputs_up_to(alphabet: Alphabet, length: int) -> int:
-    """How many inputs have length at most N, over the alphabet of each length."""
+    """Return how many inputs have length at most N, over the alphabet of each length."""
     return sum(alphabet.at(each).size ** each for each in range(length + 1))
 
 
 def estimate(alphabet: Alphabet, length: int, seconds_for_one: float) -> Estimate:
-    """The cost of profiling all lengths up to N."""
+    """Return the cost of profiling all lengths up to N."""
     count = inputs_up_to(alphabet, length)
     memory = INTERPRETER + BYTES_EACH * alphabet.at(length).size ** length
     return Estimate(length, count, memory, count * (SECONDS_EACH + seconds_for_one))
 
 
 def largest_fitting(alphabet: Alphabet, seconds_for_one: float, limits: Limits) -> int:
-    """The largest N whose estimate stays within the limits; 0 if none does."""
+    """Return the largest N whose estimate stays within the limits; 0 if none does."""
     best = 0
     for length in range(1, LONGEST + 1):
         if not estimate(alphabet, length, seconds_for_one).fits(limits):

@@ -19,7 +19,7 @@ REMEDY = "give the path of a Python file before the colon"
 
 
 def load_function(target: str) -> tuple[str, Callable[[Any], Any]]:
-    """The function of ``FILE.py:function`` or ``package.module:function``, and its short name.
+    """Return the function of ``FILE.py:function`` or ``package.module:function``, and its short name.
 
     >>> load_function("separatrix.profiles.examples:parity")[0]
     'examples:parity'

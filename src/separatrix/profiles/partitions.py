@@ -65,20 +65,20 @@ class PartitionProfile:
 
 
 def matrix_of(table: Table, partition: Partition) -> CommunicationMatrix:
-    """The communication matrix of the decision or of the label at the last position."""
+    """Return the communication matrix of the decision or of the label at the last position."""
     values = _arranged(table, partition)
     # Values beyond 256 are merged: a protocol for the function also answers which group a value belongs to.
     return pack(values & 0xFF if table.classes > MOST_VALUES else values, min(MOST_VALUES, table.classes))
 
 
 def _arranged(table: Table, partition: Partition) -> Ids:
-    """The values as (Alice's parts, Bob's parts)."""
+    """Return the values as (Alice's parts, Bob's parts)."""
     moved = table.last.reshape((table.symbols,) * table.length).transpose(*partition.alice, *partition.bob)
     return moved.reshape(int(table.symbols ** len(partition.alice)), -1)
 
 
 def examine(table: Table, partition: Partition, searched: bool = False, seed: int = 0) -> PartitionProfile:
-    """The bound of one partition."""
+    """Return the bound of one partition."""
     matrix = matrix_of(table, partition)
     kept = matrix.distinct
     rows, columns = kept.matrix.rows, kept.matrix.columns
@@ -94,7 +94,8 @@ def examine(table: Table, partition: Partition, searched: bool = False, seed: in
 
 
 def examine_all(table: Table, wanted: Sequence[Partition], seed: int = 0) -> list[PartitionProfile]:
-    """The wanted partitions, or odd/even, halves and the best one found, the best last found first by its bits."""
+    """Return the wanted partitions, or odd/even, halves and the best one found, the best last found first by its
+    bits."""
     if table.length < 2:
         return []
     if wanted:
@@ -114,12 +115,13 @@ def examine_all(table: Table, wanted: Sequence[Partition], seed: int = 0) -> lis
 
 
 def best_of(profiles: Sequence[PartitionProfile]) -> PartitionProfile | None:
-    """The partition that needs the most rectangles, hence bits, the first of equals."""
+    """Return the partition that needs the most rectangles, hence bits, the first of equals."""
     return max(profiles, key=lambda each: each.bound.rectangles, default=None)
 
 
 def search(table: Table, seed: int = 0) -> Partition:
-    """A balanced partition of high score: structured ones, random ones, and exchanges of positions where affordable."""
+    """Return a balanced partition of high score: structured ones, random ones, and exchanges of positions where
+    affordable."""
     length = table.length
     generator = numpy.random.default_rng([seed, length])
     half = -(-length // 2)
@@ -139,7 +141,8 @@ def search(table: Table, seed: int = 0) -> Partition:
 
 
 def score(table: Table, partition: Partition) -> int:
-    """The rank modulo a prime of at most 512 distinct rows and columns: a bound on rectangles that is quick to find."""
+    """Return the rank modulo a prime of at most 512 distinct rows and columns: a bound on rectangles that is quick to
+    find."""
     return rank_modulo(_spread(matrix_of(table, partition).distinct.matrix, SCORED_SIDE), primes(1)[0])
 
 
@@ -152,7 +155,7 @@ def _structured(length: int, half: int) -> list[Partition]:
 
 
 def _saturated(table: Table, profile: PartitionProfile) -> bool:
-    """Whether a search is not worth its time.
+    """Return whether a search is not worth its time.
 
     One party's half and the answer sent back always suffice, so a balanced partition never needs more than the bits of
     a side and of the answer. Large tables are content with the bits of a side.

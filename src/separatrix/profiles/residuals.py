@@ -101,7 +101,8 @@ def residual_classes(table: Table) -> Residuals:
 
 
 def folded(ids: WholeNumbers, count: int, symbols: int, zero: int | None) -> tuple[Integers, int, int | None]:
-    """The classes of prefixes one symbol shorter: numbers, how many, and the one whose extensions are all ``zero``."""
+    """Return the classes of prefixes one symbol shorter: numbers, how many, and the one whose extensions are all
+    ``zero``."""
     children = ids.reshape(-1, symbols)
     keys, size, dead = children[:, 0].astype(numpy.int64), count, zero
     for symbol in range(1, symbols):
@@ -112,7 +113,8 @@ def folded(ids: WholeNumbers, count: int, symbols: int, zero: int | None) -> tup
 
 
 def renumbered(keys: WholeNumbers, bound: int, marked: int | None) -> tuple[Integers, int, int | None]:
-    """Keys 0 … bound − 1 as numbers 0 … count − 1 in the same order; ``marked`` is a key to follow, if it occurs."""
+    """Return keys 0 … bound − 1 as numbers 0 … count − 1 in the same order; ``marked`` is a key to follow, if it
+    occurs."""
     if bound <= DIRECT:
         present = numpy.zeros(bound, dtype=bool)
         present[keys] = True

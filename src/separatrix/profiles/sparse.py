@@ -52,7 +52,7 @@ class SparseForm:
         return len(self.function.indices)
 
     def in_words(self) -> str:
-        """The form for people."""
+        """Return the form for people."""
         features = counted(self.features, "feature") + f" of {counted(self.sparsity, 'bit')}"
         if self.features == 1:
             return f"{features} decides"
@@ -64,7 +64,7 @@ class SparseForm:
 
 
 def sparse_form(table: Table) -> SparseForm | None:
-    """The sparsest form found, or None; only yes-no decisions on bits have one."""
+    """Return the sparsest form found, or None; only yes-no decisions on bits have one."""
     if table.symbols != 2 or table.kind != "decision" or int(table.last.max()) > 1 or table.length < 2:
         return None
     ones = table.last.astype(bool)
@@ -81,7 +81,7 @@ def _equals(function: SparseFunction, ones: Bits, length: int) -> bool:
 
 
 def _total(function: SparseFunction, length: int) -> NDArray[numpy.int16]:
-    """The number of features that hold, for every input: (2^N,)."""
+    """Return the number of features that hold, for every input: (2^N,)."""
     total = numpy.zeros((2,) * length, dtype=numpy.int16)
     for indices, values in zip(function.indices.tolist(), function.tables, strict=True):
         shape = [2 if place in indices else 1 for place in range(length)]
@@ -90,7 +90,7 @@ def _total(function: SparseFunction, length: int) -> NDArray[numpy.int16]:
 
 
 def patterns(chosen: Bits, length: int, sparsity: int) -> tuple[Integers, Bits]:
-    """Which patterns of k bits the chosen inputs show, for every set of k positions.
+    """Return which patterns of k bits the chosen inputs show, for every set of k positions.
 
     ``chosen``: (2^N,). Returns the sets (count, k), ascending, and whether each pattern occurs (count, 2^k). Positions
     are kept or summed out one after the other; early ones halve the table, so all sets together cost a few dozen
@@ -161,7 +161,7 @@ def _cover(ones: Bits, length: int, sparsity: int) -> tuple[Integers, Bits] | No
 
 
 def _holding(inputs: Integers, sets: Integers, tables: NDArray[Any], length: int) -> NDArray[Any]:
-    """The value of each feature on each input: (inputs, features)."""
+    """Return the value of each feature on each input: (inputs, features)."""
     pattern = numpy.zeros((len(inputs), len(sets)), dtype=numpy.int64)
     for column in range(sets.shape[1]):
         pattern = 2 * pattern + (inputs[:, None] >> (length - 1 - sets[:, column])[None, :] & 1)
@@ -176,7 +176,7 @@ def _spread(numbers: Integers, most: int) -> Integers:
 
 
 def _fewest(holds: Bits) -> Integers | None:
-    """The columns of a smallest cover of the rows, by integer programming."""
+    """Return the columns of a smallest cover of the rows, by integer programming."""
     optimize = _optimize()
     found: Any = optimize.milp(
         numpy.ones(holds.shape[1]),

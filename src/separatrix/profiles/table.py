@@ -36,7 +36,7 @@ class Numbering:
     number_of: dict[Any, int] = field(default_factory=lambda: {0: 0, 1: 1})
 
     def numbers(self, raw: NDArray[Any]) -> Integers | NDArray[numpy.uint8]:
-        """The number of each value; same shape."""
+        """Return the number of each value; same shape."""
         if raw.dtype.kind == "b":
             return raw.view(numpy.uint8)
         if raw.dtype.kind == "i" and raw.size:
@@ -133,7 +133,7 @@ class InputChunks:
         return self.symbols ** (self.length - self.tail)
 
     def rows(self, numbers: Integers) -> Integers:
-        """Inputs by number: (count,) gives (count, length)."""
+        """Return inputs by number: (count,) gives (count, length)."""
         whole = numpy.empty((len(numbers), self.length), dtype=numpy.int64)
         left = numbers
         for place in range(self.length - 1, -1, -1):
@@ -189,11 +189,11 @@ class _Builder(ABC):
 
     @abstractmethod
     def agrees(self, chosen: Integers, numbers: NDArray[Any]) -> bool:
-        """Whether these inputs were given these values before."""
+        """Return whether these inputs were given these values before."""
 
     @abstractmethod
     def table(self) -> Table:
-        """What was collected."""
+        """Return what was collected."""
 
     def keep_last(self, start: int, numbers: NDArray[Any]) -> None:
         self.last = widened(self.last, numbers)
@@ -221,7 +221,7 @@ class _PrefixLabels(_Builder):
         self.labels: list[Ids] = [numpy.zeros(symbols ** (place + 1), dtype=numpy.uint8) for place in range(length)]
 
     def group(self, place: int) -> int:
-        """How many inputs with the same symbols up to ``place`` are adjacent."""
+        """Return how many inputs with the same symbols up to ``place`` are adjacent."""
         return self.symbols ** (self.length - place - 1)
 
     def add(self, start: int, numbers: NDArray[Any]) -> None:
@@ -272,7 +272,7 @@ class _WholeLabels(_Builder):
 
 
 def widened(held: Ids, numbers: NDArray[Any]) -> Ids:
-    """The same array with room for these numbers: one byte each, or four."""
+    """Return the same array with room for these numbers: one byte each, or four."""
     if held.dtype == numpy.uint32 or not numbers.size or int(numbers.max()) < 256:
         return held
     if int(numbers.max()) >= 1 << 32:

@@ -18,7 +18,7 @@ from separatrix.tasks import PRESETS, Task, tasks, with_text_parameters
 
 
 def known_task(name: str) -> Task:
-    """The task of a name that a record holds; a function's is known by its name, and its code is not loaded.
+    """Return the task of a name that a record holds; a function's is known by its name, and its code is not loaded.
 
     >>> known_task("dyck").name, known_task("gone.py:parity").name
     ('dyck', 'gone.py:parity')
@@ -31,7 +31,7 @@ def known_task(name: str) -> Task:
 
 
 def is_known(name: str) -> bool:
-    """Whether :func:`known_task` has an answer.
+    """Return whether :func:`known_task` has an answer.
 
     >>> is_known("dyck"), is_known("theirs")
     (True, False)
@@ -44,7 +44,7 @@ def is_known(name: str) -> bool:
 
 
 def task_argument(given: "str | Task | Callable[[Any], Any]", settings: Iterable[str] = ()) -> Task:
-    """The task that a person named, with parameters such as ``["depth=3"]``.
+    """Return the task that a person named, with parameters such as ``["depth=3"]``.
 
     >>> task_argument("dyck:types=3", ["depth=4"]).parameters()
     {'types': 3, 'depth': 4}
@@ -65,7 +65,7 @@ def task_argument(given: "str | Task | Callable[[Any], Any]", settings: Iterable
 
 
 def _parts(given: str) -> tuple[str, list[str]]:
-    """A name without its parameters, and these.
+    """Return a name without its parameters, and these.
 
     >>> _parts("dyck:depth=3,types=2"), _parts("mqar:zoology,filler=random"), _parts("mine.py:f")
     (('dyck', ['depth=3', 'types=2']), ('mqar:zoology', ['filler=random']), ('mine.py:f', []))
@@ -78,7 +78,7 @@ def _parts(given: str) -> tuple[str, list[str]]:
 
 
 def changed_parameters(task: Task) -> dict[str, Any]:
-    """The parameters that are not the defaults of the task's name.
+    """Return the parameters that are not the defaults of the task's name.
 
     >>> changed_parameters(task_argument("dyck:depth=3"))
     {'depth': 3}

@@ -30,7 +30,7 @@ class OneLayerNeed:
 
 
 def one_layer_need(length: int, bits: int, precision: int, symbols: int, values: int) -> OneLayerNeed:
-    """The smallest one-layer Transformer that the bits leave open.
+    """Return the smallest one-layer Transformer that the bits leave open.
 
     The bits are those after which both parties know the answer; in the repaired protocol one of them does and tells it.
 

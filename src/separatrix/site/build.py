@@ -52,7 +52,7 @@ class Atlas:
 
 @cache
 def sections() -> Catalog[Section[Any]]:
-    """All sections by name.
+    """Return all sections by name.
 
     >>> sections()["sign-codes"].title
     'Sign codes'
@@ -62,7 +62,7 @@ def sections() -> Catalog[Section[Any]]:
 
 
 def ordered_sections() -> list[Section[Any]]:
-    """All sections in their order.
+    """Return all sections in their order.
 
     >>> ordered_sections()[0].name
     'separation'
@@ -71,8 +71,8 @@ def ordered_sections() -> list[Section[Any]]:
 
 
 def units() -> int:
-    """How many times :func:`build` calls ``advance`` for the whole atlas: units of work, figures of each section,
-    and those of several.
+    """Return how many times :func:`build` calls ``advance`` for the whole atlas: units of work, figures of each
+    section, and those of several.
 
     >>> units() > 2 * len(sections())
     True
@@ -147,7 +147,7 @@ def schema(chosen: Iterable[Section[Any]]) -> dict[str, Any]:
 
 
 def render(atlas: Atlas) -> dict[str, str]:
-    """All pages as HTML, by path below the site's folder; of an atlas of some sections their own pages.
+    """Return all pages as HTML, by path below the site's folder; of an atlas of some sections their own pages.
 
     >>> class Squares(Section[dict[str, list[int]]]):
     ...     units = 0

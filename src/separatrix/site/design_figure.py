@@ -8,8 +8,8 @@ from separatrix.table import Design, Outcome, curves
 
 
 def design_picture(found: Design) -> Figure:
-    """Left, bits that are kept of a text against its length, at least and enough, with those of presets at the length;
-    right, the width of attention layers."""
+    """Draw left bits that are kept of a text against its length, at least and enough, with those of presets at the
+    length; right, the width of attention layers."""
     task, length = found.task, found.length
     lines = curves(found)
 

@@ -26,7 +26,7 @@ THEME = {
     "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
 }  # fmt: skip
 """The variables that represent colours on a page."""
-NARROW, WIDEST, PANEL = 4.7, 5.7, 3.2
+NARROW, WIDEST, PANEL = 3.9, 4.2, 2.8
 """Inches: the width of a figure for a phone, and the widest figure that needs none;
 the height of a panel on a phone."""
 
@@ -47,7 +47,8 @@ def look(number: int) -> dict[str, Any]:
 
 
 def plot_named(axes: Any, series: Iterable[tuple[str, Sequence[tuple[float, float]]]], fontsize: float) -> None:
-    """Lines through marks with a legend below the figure; those that coincide are one line with all their names."""
+    """Draw lines through marks with a legend below the figure; those that coincide are one line with all their
+    names."""
     named: dict[tuple[tuple[float, float], ...], list[str]] = {}
     for name, points in series:
         if points:
@@ -130,14 +131,15 @@ def _inline(canvas: Any, name: str) -> str:
 
 
 def _for_pages(markup: str, name: str) -> str:
-    """Without the XML prologue, which HTML does not allow, with ids unique among all figures and short coordinates."""
+    """Return an SVG without the XML prologue, which HTML does not allow, with ids unique among all figures and short
+    coordinates."""
     named = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
     # Coordinates alone, not the text of labels.
     return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), named)
 
 
 def themed(markup: str) -> str:
-    """An SVG in the page's fonts and colours; white backgrounds go.
+    """Return an SVG in the page's fonts and colours; white backgrounds go.
 
     >>> themed('<path d="M 1 2" style="fill: #ffffff; stroke: #0072b2"/>')
     '<path d="M 1 2" style="fill: none; stroke: var(--series-1)"/>'

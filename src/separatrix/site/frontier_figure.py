@@ -8,7 +8,7 @@ from separatrix.table import EXPONENTS, Survey, best, spread
 
 
 def frontier_picture(found: Survey) -> Figure:
-    """Left the smallest certified width against N, right the border of what is certified."""
+    """Draw left the smallest certified width against N, right the border of what is certified."""
 
     def paint(axes: Any) -> None:
         left, right = panels(axes, 2)
@@ -41,7 +41,7 @@ def frontier_picture(found: Survey) -> Figure:
 
 
 def picture_caption(found: Survey) -> str:
-    """What the picture shows, in words."""
+    """Return what the picture shows, in words."""
     return (
         f"{found.construction}: left, the narrowest network that is certified for all inputs; right, the "
         "boundary of the certified region: circles of few dimensions and many bits at the lower right, sign codes at "
@@ -50,5 +50,5 @@ def picture_caption(found: Survey) -> str:
 
 
 def _shown_planes(found: Survey) -> list[int]:
-    """At most seven planes that have points, the smallest and the largest among them."""
+    """Return at most seven planes that have points, the smallest and the largest among them."""
     return spread([length for length, points in found.planes.items() if best(points)], len(PALETTE))

@@ -18,17 +18,17 @@ class Heat:
     colours: tuple[str, ...]
 
     def scale(self) -> list[list[Any]]:
-        """The colours as Plotly takes them, from 0 to 1."""
+        """Return the colours as Plotly takes them, from 0 to 1."""
         return [[number / (len(self.colours) - 1), colour] for number, colour in enumerate(self.colours)]
 
     def map(self) -> Any:
-        """The colours as matplotlib takes them."""
+        """Return the colours as matplotlib takes them."""
         from matplotlib.colors import LinearSegmentedColormap
 
         return LinearSegmentedColormap.from_list("heat", list(self.colours))
 
     def ground(self, value: float) -> tuple[float, float, float]:
-        """Red, green and blue, from 0 to 255, behind a value; those beyond the ends have the colour of the end.
+        """Return red, green and blue, from 0 to 255, behind a value; those beyond the ends have the colour of the end.
 
         >>> DIFFERENCE.ground(-50), DIFFERENCE.ground(1000)
         ((103.0, 0.0, 31.0), (5.0, 48.0, 97.0))
@@ -41,7 +41,7 @@ class Heat:
         return red, green, blue
 
     def ink(self, value: float | None) -> str:
-        """Black or white, whichever is read better on the ground of a value; black where there is none.
+        """Return black or white, whichever is read better on the ground of a value; black where there is none.
 
         >>> DIFFERENCE.ink(-50), DIFFERENCE.ink(0), DIFFERENCE.ink(50), DIFFERENCE.ink(None)
         ('white', 'black', 'white', 'black')
@@ -53,7 +53,7 @@ class Heat:
 
 
 def contrast(one: float, other: float) -> float:
-    """The contrast of two luminances, 1 to 21.
+    """Return the contrast of two luminances, 1 to 21.
 
     >>> contrast(0.0, 1.0)
     21.0

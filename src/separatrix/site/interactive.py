@@ -36,7 +36,7 @@ COLOURS = (
 
 
 def line(number: int, name: str, across: Sequence[float], up: Sequence[float], **more: Any) -> dict[str, Any]:
-    """One line through marks among many, told apart by colour, dashes and marks."""
+    """Return one line through marks among many, with its own colour, dashes and marks."""
     colour = PALETTE[number % len(PALETTE)]
     return {
         "type": "scatter", "mode": "lines+markers", "name": name, "meta": THEME[colour],
@@ -46,7 +46,7 @@ def line(number: int, name: str, across: Sequence[float], up: Sequence[float], *
 
 
 def drawn(plots: Sequence[Plot], source: str = "") -> str:
-    """Figures as HTML, with Plotly's script inside or, on pages of the atlas, from its assets (``source``)."""
+    """Return figures as HTML, with Plotly's script inside or, on pages of the atlas, from its assets (``source``)."""
     if not plots:
         return ""
     places = "".join(
@@ -72,12 +72,12 @@ def _cells(plot: Mapping[str, Any]) -> str:
 
 
 def _inline(value: Any) -> str:
-    """JSON that may be in a script: no text can end it early."""
+    """Return JSON that may be in a script: no text can end it early."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
 
 
 def plotly_script() -> str:
-    """Plotly's own script."""
+    """Return Plotly's own script."""
     require("an interactive figure", "plotly")
     # Loaded by name: it is only an extra.
     offline: Any = importlib.import_module("plotly.offline")

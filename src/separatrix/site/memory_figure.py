@@ -25,12 +25,13 @@ Series: TypeAlias = Mapping[str, Sequence[int]]
 
 
 def memory_series(models: Sequence[ModelDescription], given: int | None = None) -> dict[str, list[int]]:
-    """The bytes that a text takes at each length; ``given`` is the bits of every number, where they are given."""
+    """Return the bytes that a text takes at each length; ``given`` is the bits of every number, where they are
+    given."""
     return {model.name: [bytes_at(model, length, given) for length in LENGTHS] for model in models}
 
 
 def memory_figure(name: str, series: Series) -> Figure:
-    """A line for each model."""
+    """Return a line for each model."""
 
     def paint(axes: Any) -> None:
         for number, (model, sizes) in enumerate(series.items()):
@@ -52,7 +53,7 @@ def memory_figure(name: str, series: Series) -> Figure:
 
 
 def memory_plot(series: Series) -> Plot:
-    """The same lines for a page: pointing at one reads off the bytes, its legend hides and shows models."""
+    """Return the same lines for a page: pointing at one reads off the bytes, its legend hides and shows models."""
     shown = [(length, _short(length)) for length in LENGTHS[::3]]
     largest = max((size for sizes in series.values() for size in sizes), default=1)
     ticks = {1 << power: words for power, words in TICKS.items() if 1 << power <= 2 * largest}
@@ -74,7 +75,7 @@ def memory_plot(series: Series) -> Plot:
 
 
 def memory_page(series: Series, footer: str) -> str:
-    """The interactive figure as one page that needs nothing else, with its numbers as a table."""
+    """Return the interactive figure as one page that needs nothing else, with its numbers as a table."""
     headings = ("tokens", *series)
     rows = [
         (f"{length:,}", *(f"{sizes[place]:,}" for sizes in series.values())) for place, length in enumerate(LENGTHS)
@@ -86,5 +87,5 @@ def memory_page(series: Series, footer: str) -> str:
 
 
 def _short(value: int) -> str:
-    """16, 8k, 1M."""
+    """Write a number as 16, 8k or 1M."""
     return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)

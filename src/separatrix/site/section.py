@@ -47,7 +47,7 @@ class Figure:
     origin: Origin | None = None
 
     def with_origin(self, origin: Origin) -> "Figure":
-        """The same figure, with where it comes from."""
+        """Return the same figure, with where it comes from."""
         return replace(self, origin=origin)
 
 

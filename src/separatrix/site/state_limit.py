@@ -32,7 +32,7 @@ MARKERS = "osD^v*hp"
 KEY = (
     "<li>filled: the next length was trained enough and not learned</li><li>open, dotted: training may reach further "
     "(nothing longer tried, or undertrained)</li><li>×: no length tried was learned</li><li>solid line: beyond it no "
-    "weights are right on every input, the state handed on step by step</li>"
+    "weights are correct on every input, the state passed on step by step</li>"
 )
 SHORTEST = 4
 ROOM = 1.1
@@ -41,7 +41,7 @@ WORDS = {"strong": "recipe strong", "any": "any recipe"}
 
 
 def _families(views: "Iterable[View]") -> list[str]:
-    """Kinds of models in their order on every picture."""
+    """Return the kinds of models in their order on every picture."""
     return list(dict.fromkeys(each.family for view in views for each in view.models))
 
 
@@ -49,7 +49,7 @@ def _families(views: "Iterable[View]") -> list[str]:
 
 
 def state_limit_figure(results: "StateLimits", recipe: str = "strong") -> Figure:
-    """One panel for each accuracy, side by side on the same axes."""
+    """Draw one panel for each accuracy, side by side on the same axes."""
     views = [view for view in results.views if view.recipe == recipe]
     families = _families(views)
     ceiling = 4 * max(each.limit for view in views for each in view.models)
@@ -113,7 +113,7 @@ def _paint(axes: Any, view: "View", families: list[str], ceiling: float) -> None
 
 
 def state_limit_picture(results: "StateLimits", root: str | None) -> str:
-    """All views with their choice; ``root`` leads to the pages of architectures, None where there are none."""
+    """Return all views with their choice; ``root`` leads to the pages of architectures, None where there are none."""
     families = _families(results.views)
     first = results.views[0]
     ends = _ends(results)
@@ -132,13 +132,13 @@ def state_limit_picture(results: "StateLimits", root: str | None) -> str:
 
 
 def state_limit_page(results: "StateLimits", footer: str) -> str:
-    """The picture as one page that needs nothing else."""
+    """Return the picture as one page that needs nothing else."""
     body = f'<div class="limit">{state_limit_picture(results, None)}</div><script>{asset("site.js")}</script>'
     return page(TITLE, LEAD, [("picture", "How near does training come?", body)], footer)
 
 
 def _ends(results: "StateLimits") -> tuple[float, float, float, float]:
-    """The ends of both axes as powers of two, the same for all views."""
+    """Return the ends of both axes as powers of two, the same for all views."""
     models = [each for view in results.views for each in view.models]
     bits = [math.log2(each.state_bits) for each in models]
     highest = math.log2(max(each.limit for each in models))
@@ -157,7 +157,7 @@ def _view(view: "View", families: list[str], ends: tuple[float, ...], first: boo
     models = view.models
 
     def line(name: str) -> list[tuple[float, float]]:
-        """A limit from one end of the picture to the other: it grows like the state."""
+        """Return a limit from one end of the picture to the other: it grows like the state."""
         least, most = models[0], models[-1]
         first = getattr(least, name) * 2 ** (low - math.log2(least.state_bits))
         last = getattr(most, name) * 2 ** (high - math.log2(most.state_bits))
@@ -219,7 +219,7 @@ def _view(view: "View", families: list[str], ends: tuple[float, ...], first: boo
 
 
 def _named(each: "Reached", models: "Sequence[Reached]") -> bool:
-    """Whether there is room for the name of a mark: it does not run into another at about its height."""
+    """Return whether there is room for the name of a mark: it does not run into another at about its height."""
     mine = each.learned or 0
     level = [other for other in models if other is not each and mine / 1.5 <= (other.learned or 0) <= mine * 1.5]
     return _room(each, level)
@@ -246,7 +246,7 @@ def _mark(each: "Reached", families: list[str], where: str, root: str | None, na
 
 
 def _numbers(view: "View") -> str:
-    """Every number of a view as a folded table."""
+    """Return every number of a view as a folded table."""
     rows = [
         (
             each.model, each.state_bits, "–" if each.learned is None else f"{each.learned:,}",
@@ -280,5 +280,5 @@ def _points(places: Any) -> str:
 
 
 def _short(value: int) -> str:
-    """16, 256, 4k, 64k, 1M."""
+    """Write a number as 16, 256, 4k, 64k or 1M."""
     return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)

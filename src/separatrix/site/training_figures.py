@@ -17,18 +17,21 @@ LETTERS = 17
 """Of a footnote, in an inch."""
 
 
-def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves") -> Figure:
+def curve_figure(
+    title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves", *, small: bool = False
+) -> Figure:
     """Accuracy on fresh examples over training steps, one line for each run."""
 
     def paint(axes: Any) -> None:
         _paint_curves(axes, curves)
         axes.set_title(title)
 
-    return draw(name, f"{title}: accuracy over training steps.", paint)
+    width, height = (5.2, 3.6) if small else (7.5, 4.5)
+    return draw(name, f"{title}: accuracy over training steps.", paint, width, height)
 
 
 def run_curves_figure(title: str, runs: "Sequence[tuple[str, Record, Sequence[Point]]]") -> Figure:
-    """Curves of recorded runs, each ending at the accuracy of its last, full evaluation, which tables show."""
+    """Draw curves of recorded runs, each ending at the accuracy of its last, full evaluation, which tables show."""
 
     def paint(axes: Any) -> None:
         _paint_curves(axes, [(label, with_result(points, record.result)) for label, record, points in runs])
@@ -39,7 +42,7 @@ def run_curves_figure(title: str, runs: "Sequence[tuple[str, Record, Sequence[Po
 
 
 def with_result(points: "Sequence[Point]", result: "Result") -> "list[Point]":
-    """A curve whose last point is the full evaluation in place of the probe of few examples at that step.
+    """Return a curve whose last point is the full evaluation in place of the probe of few examples at that step.
 
     >>> from separatrix.training.events import Point, Result
     >>> curve = [Point("a", 50, 1.0, 0.2, 0.3), Point("a", 100, 0.5, 0.4, 0.9)]
@@ -54,7 +57,7 @@ def with_result(points: "Sequence[Point]", result: "Result") -> "list[Point]":
 
 
 def experiment_figure(data: "FigureData") -> Figure:
-    """A figure in the paper's layout: our heat map, theirs, the difference of each cell, then the curves.
+    """Return a figure in the paper's layout: our heat map, theirs, the difference of each cell, then the curves.
 
     Four panels are placed two by two, fewer side by side. It is for papers: a page shows its tables as text.
     """
@@ -99,12 +102,13 @@ def experiment_figure(data: "FigureData") -> Figure:
 
 
 def curve_title(data: "FigureData") -> str:
-    """What the curves of a figure show, and where."""
+    """Return what the curves of a figure show, and where."""
     return f"validation curves {data.experiment.at} {data.curve_column}"
 
 
 def step_note(data: "FigureData") -> str:
-    """What a picture says of the steps behind it, for those who see it without its table; empty without records."""
+    """Return what a picture says of the steps behind it, for those who see it without its table; empty without
+    records."""
     from separatrix.training import paper_figures
 
     if data.steps is None:
@@ -118,7 +122,8 @@ def step_note(data: "FigureData") -> str:
 
 
 def attention_figure(maps: "AttentionMaps", name: str, title: str) -> Figure:
-    """Attention matrices after several numbers of steps on one input; open squares mark the cells a query names."""
+    """Draw attention matrices after several numbers of steps on one input; open squares mark the cells a query
+    names."""
 
     def paint(axes: Any) -> None:
         figure = axes.figure
@@ -151,7 +156,7 @@ def attention_figure(maps: "AttentionMaps", name: str, title: str) -> Figure:
 
 
 def learned_frontier_figure(task: str, goal: float, points: "Sequence[FrontierPoint]") -> Figure:
-    """Longest learned length over width, with the length that no weights can pass."""
+    """Draw the longest learned length over width, with the length that no weights can pass."""
 
     def paint(axes: Any) -> None:
         for number, pattern in enumerate(dict.fromkeys(point.pattern for point in points)):
@@ -197,7 +202,7 @@ UNITS: Mapping[Kind, str] = {"percent": "%", "difference": "points", "bits": "bi
 
 
 def cell_text(kind: Kind, value: float | None) -> str:
-    """A number as it is in a cell.
+    """Return a number as it is in a cell.
 
     >>> [cell_text("percent", 98.04), cell_text("difference", 1.0), cell_text("bits", 5), cell_text("bits", None)]
     ['98.0', '+1.0', '5', '–']
@@ -215,17 +220,17 @@ UNDERTRAINED = f"* undertrained, not coloured: {RULE}"
 
 
 def undertrained(data: "FigureData") -> Collection[tuple[str, str]]:
-    """Cells whose low accuracy means little; they are marked, and not coloured as failures."""
+    """Return cells whose low accuracy means little; they are marked, and not coloured as failures."""
     return {key for key, cell in data.cells.items() if cell.undertrained}
 
 
 def column_title(data: "FigureData") -> str:
-    """What is below the columns."""
+    """Return what is below the columns."""
     return "input length" if data.experiment.columns == "length" else data.experiment.columns.replace("_", " ")
 
 
 def table_panels(data: "FigureData") -> list[Panel]:
-    """(title, rows, columns, number by cell, what the numbers are); none where the figure is curves alone."""
+    """Return (title, rows, columns, number by cell, what the numbers are); none where the figure is curves alone."""
     if data.curves and len(data.columns) == 1:
         return []
     ours: Numbers = {key: cell.accuracy for key, cell in data.cells.items()}
@@ -253,8 +258,8 @@ def _paint_table(
     labelled: bool,
     pale: Collection[tuple[str, str]] = (),
 ) -> None:
-    """A number in every cell on a coloured ground; on a grey one, with a star, for ``pale`` cells and where there is
-    none."""
+    """Paint a number in every cell on a coloured ground; on a grey one, with a star, for ``pale`` cells and where there
+    is none."""
     grid = [[values.get((row, column)) for column in columns] for row in rows]
     heat = HEATS[kind]
     coloured = [[None if (row, column) in pale else values.get((row, column)) for column in columns] for row in rows]
@@ -299,12 +304,12 @@ def _paint_curves(axes: Any, curves: "Sequence[tuple[str, Sequence[Point]]]") ->
 
 
 def _thousands(step: float, place: int) -> str:
-    """20000 as 20k, as a tick is called."""
+    """Write 20000 as 20k, as a tick is called."""
     del place
     return f"{step / 1000:g}k" if step >= 1000 else f"{step:g}"
 
 
 def _plain(value: float, place: int) -> str:
-    """A power of two as a number."""
+    """Return a power of two as a number."""
     del place
     return f"{value:g}"

@@ -33,13 +33,13 @@ NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
 
 
 def headings(data: "FigureData") -> tuple[str, ...]:
-    """:data:`HEADINGS` with what the rows and columns of this figure are."""
+    """Return :data:`HEADINGS` with what the rows and columns of this figure are."""
     rows = "model" if data.experiment.rows == "architecture" else data.experiment.rows
     return (*(axis.replace("_", " ") for axis in (rows, data.experiment.columns)), *HEADINGS[2:])
 
 
 def number_places(data: "FigureData") -> tuple[int, ...]:
-    """Which places under :data:`HEADINGS` hold numbers: the columns of a figure may be names."""
+    """Return which places under :data:`HEADINGS` hold numbers: the columns of a figure may be names."""
     return NUMBERS if all(_is_number(column) for column in data.columns) else NUMBERS[1:]
 
 
@@ -52,7 +52,7 @@ def _is_number(text: str) -> bool:
 
 
 def cell_row(cell: "FigureCell") -> tuple[str, ...]:
-    """A cell as a row under :data:`HEADINGS`."""
+    """Return a cell as a row under :data:`HEADINGS`."""
     ours = _number(cell.accuracy) + "*" * bool(cell.undertrained)
     head = (cell.row, cell.column, ours, _number(cell.paper), _number(cell.deviation, "+z.1f"))
     if cell.record is None:
@@ -67,7 +67,7 @@ def cell_row(cell: "FigureCell") -> tuple[str, ...]:
 
 
 def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | None", provenance: str) -> str:
-    """The whole page as HTML."""
+    """Return the whole page as HTML."""
     plots = [_heat_map(panel, data) for panel in table_panels(data)]
     if data.curves:
         plots.append(_curves(data))
@@ -85,7 +85,7 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
 
 
 def _cells(data: "FigureData") -> str:
-    """The table of cells; without a paper its columns are left out."""
+    """Return the table of cells; without a paper its columns are left out."""
     shown = [place for place, heading in enumerate(HEADINGS) if data.paper or heading not in ("paper %", "difference")]
     rows = [tuple(cell_row(cell)[place] for place in shown) for cell in data.cells.values()]
     compared = ", the paper's number, the difference in points" if data.paper else ""
@@ -101,7 +101,7 @@ def _attention(maps: "AttentionMaps", figure: Figure) -> str:
 
 
 def _heat_map(panel: Panel, data: "FigureData") -> Plot:
-    """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
+    """Return one table as a Plotly figure, with the run behind each of our cells in its hover text."""
     title, rows, columns, values, kind = panel
     numbers = [[values.get((row, column)) for column in columns] for row in rows]
     theirs = title == PAPER

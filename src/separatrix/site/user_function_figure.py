@@ -9,7 +9,7 @@ from separatrix.site.section import Figure
 
 
 def profile_figure(found: ProfileRecord) -> Figure:
-    """Two panels: bits of state after t symbols at length N; what N asks of a state and of a protocol."""
+    """Return two panels: bits of state after t symbols at length N; what N asks of a state and of a protocol."""
 
     def paint(axes: Any) -> None:
         left, right = panels(axes, 2)

@@ -56,6 +56,7 @@ from separatrix.table.separation import serving as serving
 from separatrix.table.separation import table as table
 from separatrix.table.separation import upper_bounds as upper_bounds
 from separatrix.table.separation import usable_length as usable_length
+from separatrix.table.theorems import theorem_index as theorem_index
 from separatrix.table.trace import Reals as Reals
 from separatrix.table.trace import Trace as Trace
 from separatrix.table.trace import rows_to_run as rows_to_run

@@ -80,7 +80,7 @@ class Attempt:
 
 
 def attempts() -> Iterator[Attempt]:
-    """Every bound of the catalog in every arithmetic, for the first of its tasks."""
+    """Yield every bound of the catalog in every arithmetic, for the first of its tasks."""
     for bound in protocol_bounds():
         task = tasks()[bound.task_names[0]] if bound.name != "first-layer-fnn" else tasks()["index"]
         for arithmetic, (length, precision) in TRIED.items():
@@ -88,7 +88,7 @@ def attempts() -> Iterator[Attempt]:
 
 
 def attempt(bound: ProtocolBound, task: Task, length: int, arithmetic: str, precision: int) -> Attempt:
-    """The narrowest network known for a task in an arithmetic, held against a bound on it.
+    """Return the narrowest network known for a task in an arithmetic, held against a bound on it.
 
     >>> from separatrix.bounds import bounds
     >>> found = attempt(bounds()["dyck-transformer-1layer"], tasks()["dyck"], 8192, "float32", 32)
@@ -118,13 +118,13 @@ def attempt(bound: ProtocolBound, task: Task, length: int, arithmetic: str, prec
 
 
 def _cells_bits(task: Task, length: int) -> int:
-    """Bits of all cells of an input whose cells have several numbers."""
+    """Return the bits of all cells of an input whose cells have several numbers."""
     graph = task.classes(length) == 2 and task.features(length) == length
     return task.positions(length) * task.features(length) * (1 if graph else GRID_BITS)
 
 
 def digit_bits(arithmetic: str, precision: int, length: int) -> int:
-    """How many bits of packed digits a number holds exactly when N of them are averaged.
+    """Return how many bits of packed digits a number holds exactly when N of them are averaged.
 
     >>> [digit_bits(name, bits, 4096) for name, bits in (("float32", 32), ("bfloat16", 16), ("fixed:nearest", 32))]
     [24, 8, 19]
@@ -136,7 +136,7 @@ def digit_bits(arithmetic: str, precision: int, length: int) -> int:
 
 
 def packed_sums(bits: NDArray[numpy.int64], each: int, arithmetic: str, differences: bool = False) -> NDArray[Any]:
-    """Uniform attention over bits (count, N), ``each`` of them in a coordinate: the averages, in a named arithmetic.
+    """Average bits (count, N) by uniform attention, ``each`` of them in a coordinate, in a named arithmetic.
 
     Position i writes its bit times a power of two into one coordinate; N is a power of two. With ``differences`` the
     second half is subtracted from the first, so that all averages are 0 exactly if the halves are equal.

@@ -29,7 +29,7 @@ class AttentionMap:
 
 
 def attention_maps(network: AnyNetwork, cells: Integers, arithmetic: Arithmetic, query: int) -> list[AttentionMap]:
-    """The maps of all layers and heads on one input (positions,) or (positions, features).
+    """Return the maps of all layers and heads on one input (positions,) or (positions, features).
 
     ``query`` is the position whose weights are shown where queries attend to pairs; the weight of a dummy pair is what
     is missing to 1.

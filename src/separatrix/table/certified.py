@@ -64,7 +64,7 @@ class Certified:
 
 
 def certify_all(length: int = LENGTH, advance: Callable[[str], None] | None = None) -> tuple[Certified, ...]:
-    """Every construction built and certified at a length; what a length does not suit is left out.
+    """Return every construction built and certified at a length; what a length does not suit is left out.
 
     Raises :class:`SeparatrixError` if one is refuted or not proved: the table shows certified sizes only.
     """
@@ -112,7 +112,7 @@ def checked(name: str, length: int) -> Checked | None:
 
 
 def certified_size(construction: Construction, length: int) -> Certified | None:
-    """One construction certified at a length, or None where its theorem does not reach that length."""
+    """Certify one construction at a length; return None where its theorem does not reach that length."""
     one = checked(construction.name, length)
     if one is None:
         return None
@@ -133,7 +133,7 @@ def certified_size(construction: Construction, length: int) -> Certified | None:
 
 
 def model_of(network: AnyNetwork) -> Model | None:
-    """The class of models that a network belongs to; None for those that have no column."""
+    """Return the class of models that a network belongs to; None for those that have no column."""
     if isinstance(network, RecurrentNetwork):
         return "rnn"
     kinds = [type(layer) for layer in network.layers]
@@ -145,7 +145,7 @@ def model_of(network: AnyNetwork) -> Model | None:
 
 
 def kind_in_words(network: AnyNetwork) -> str:
-    """The class of a network in words, also of those that have no column in the table.
+    """Return the class of a network in words, also of those that have no column in the table.
 
     >>> kind_in_words(constructions()["directed-3-cycle"].build(4).network)
     'higher-order graph unit'
@@ -159,7 +159,7 @@ def kind_in_words(network: AnyNetwork) -> str:
 
 
 def size_of_model(network: AnyNetwork, precision: int) -> ModelSize:
-    """The numbers that the bounds count: rows of the projections, heads of a layer, layers, precision."""
+    """Return the numbers that the bounds count: rows of the projections, heads of a layer, layers, precision."""
     if isinstance(network, RecurrentNetwork):
         return ModelSize(network.width, precision)
     rows, heads = _rows_and_heads(network)
@@ -178,10 +178,10 @@ def _rows_and_heads(network: Network) -> tuple[int, int]:
 
 
 def model_of_construction(construction: Construction) -> Model | None:
-    """The class of models of a construction's networks, from a small one."""
+    """Return the class of models of a construction's networks, from a small one."""
     return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
 
 
 def kind_of(construction: Construction) -> str:
-    """The class of a construction's networks in words, from a small one."""
+    """Return the class of a construction's networks in words, from a small one."""
     return kind_in_words(construction.build(max(construction.minimum_length, SMALL)).network)

@@ -39,9 +39,9 @@ def design(
     certify: bool = False,
     models: Iterable[Preset] | None = None,
 ) -> Design:
-    """What a task of a length needs, what is enough, and which presets pass; ``precision`` and ``heads`` are those of
-    the models that the lower bounds speak about. With ``certify`` every network is certified at the length itself.
-    ``models``: the presets to judge, all where it is left out.
+    """Return what a task of a length needs, what is enough, and which presets pass; ``precision`` and ``heads`` are
+    those of the models that the lower bounds speak about. With ``certify`` every network is certified at the length
+    itself. ``models``: the presets to judge, all where it is left out.
 
     >>> from separatrix.tasks import tasks
     >>> found = design(tasks()["majority"], 64)

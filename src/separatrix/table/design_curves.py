@@ -22,7 +22,7 @@ class Curves:
 
 
 def curves(found: Design) -> Curves:
-    """At least and enough for the lengths up to the one that was asked about."""
+    """Return what is needed and what is enough for the lengths up to the one that was asked about."""
     task, length = found.task, found.length
     lengths = sorted({max(task.minimum_length, _on_grid(task, length >> power)) for power in range(SHORTER + 1)})
     kept = [(each, need.at_least) for each in lengths for need in kept_need(task, each)]

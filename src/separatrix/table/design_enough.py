@@ -72,7 +72,7 @@ def built_here(task: Task, length: int, certify: bool) -> tuple[BuiltHere, ...]:
 
 
 def _proof(construction: Construction, built: Built, certify: bool) -> tuple[Evidence, int] | None:
-    """How a network is known to be right, and at which length; None where it is not."""
+    """Return how a network is known to be right, and at which length; None where it is not."""
     length = built.length
     if certify or length <= PROVED_AT_ONCE:
         return ("certified", length) if _valid(built) else None
@@ -93,7 +93,8 @@ def _valid(built: Built) -> bool:
 
 
 def entry(name: str, built: Built) -> dict[str, Any]:
-    """What a record of a certificate is found by: the construction, the length, the arithmetic, the weights' hash."""
+    """Return what a record of a certificate is found by: the construction, the length, the arithmetic, the weights'
+    hash."""
     return {
         "construction": name,
         "length": built.length,
@@ -103,7 +104,7 @@ def entry(name: str, built: Built) -> dict[str, Any]:
 
 
 def is_recorded(name: str, built: Built) -> bool:
-    """Whether the shipped record holds a certificate of exactly this network in this arithmetic."""
+    """Return whether the shipped record holds a certificate of exactly this network in this arithmetic."""
     near = _near(name, built.length)
     if not near:
         return False
@@ -122,7 +123,7 @@ def _recorded() -> tuple[dict[str, Any], ...]:
 
 
 def enough(task: Task, model: Model, length: int, built: tuple[BuiltHere, ...]) -> tuple[Enough, ...]:
-    """What suffices for a class of models, the fewest bits first; raises where a bound disagrees."""
+    """Return what suffices for a class of models, the fewest bits first; raises where a bound disagrees."""
     found: list[Enough] = []
     for one in built:
         if one.model not in (model, *CONTAINS.get(model, ())):
@@ -184,7 +185,7 @@ def _of_fact(fact: Fact, task: Task, model: Model, length: int) -> Enough:
 
 
 def _memory_bits(network: AnyNetwork, precision: int) -> int | None:
-    """The bits of a state, or of the keys and values of all positions where no position reads a later one."""
+    """Return the bits of a state, or of the keys and values of all positions where no position reads a later one."""
     if not isinstance(network, Network):
         return network.width * precision
     attentions = [layer for layer in network.layers if isinstance(layer, Attention)]

@@ -17,13 +17,13 @@ from separatrix.tasks import Task, tasks
 
 
 def bounded_as(task: Task) -> tuple[Task, str]:
-    """The task whose bounds hold for a task, and why where it is another one."""
+    """Return the task whose bounds hold for a task, and why where it is another one."""
     name, why = BOUNDED_BY.get(task.name, (task.name, ""))
     return (task, "") if name == task.name else (tasks()[name], why)
 
 
 def needs(task: Task, model: Model, length: int, precision: int, heads: int) -> tuple[Need, ...]:
-    """The strongest bound on a class of models; of equals the papers' own, and Theorem 2 before Lemma 4."""
+    """Return the strongest bound on a class of models; of equals the papers' own, and Theorem 2 before Lemma 4."""
     chosen, why = bounded_as(task)
     found: list[tuple[ProtocolBound, str]] = []
     candidates = [each for each in bounds_for(chosen.name, model) if isinstance(each, ProtocolBound)]
@@ -49,7 +49,7 @@ def needs(task: Task, model: Model, length: int, precision: int, heads: int) -> 
 
 
 def kept_need(task: Task, length: int) -> tuple[Need, ...]:
-    """The bits that states and caches hold together at the cut: Theorem 2 with the cache as the state."""
+    """Return the bits that states and caches hold together at the cut: Theorem 2 with the cache as the state."""
     chosen, why = bounded_as(task)
     candidates = [each for each in protocol_bounds(chosen.name, "rnn") if each.simulation is RECURRENT]
     found = [each for each in consistent_bounds(candidates, chosen, [length])[0] if each.required_bits(length, chosen)]
@@ -67,13 +67,13 @@ def kept_need(task: Task, length: int) -> tuple[Need, ...]:
 
 
 def _whole_class(bound: ProtocolBound, task: Task) -> str:
-    """That a bound is about models for all functions of a class, where it is."""
+    """Say that a bound is about models for all functions of a class, where it is."""
     every = bound.of_a_class(task)
     return f"; of a model that can be given weights for {every}" if every else ""
 
 
 def reach_need(task: Task, length: int) -> tuple[Need, ...]:
-    """How far back the windows of all layers reach together."""
+    """Return how far back the windows of all layers reach together."""
     distance = DISTANCES.get(task.name)
     if distance is None or length < distance.least:
         return ()

@@ -7,7 +7,7 @@ from separatrix.tasks import Task
 
 
 def judged(preset: Preset, task: Task, length: int) -> Judged:
-    """What the card of a preset says about the task at the length, in the formats of its numbers."""
+    """Return what the card of a preset says about the task at the length, in the formats of its numbers."""
     chosen, _ = bounded_as(task)
     found = capacity(preset.describe(), length=length, only=[chosen])
     outcome, reason, needed, available = _outcome(found, chosen, length)

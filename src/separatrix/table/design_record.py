@@ -61,7 +61,7 @@ class Enough:
     at_length: "Callable[[int], Enough | None] | None" = field(default=None, repr=False, compare=False)
 
     def plain(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {name: each for name, each in asdict(self).items() if name != "at_length"}
 
 
@@ -99,7 +99,7 @@ class Design:
     presets: tuple[Judged, ...]
 
     def row(self, design: Kind) -> Row:
-        """The row of a design."""
+        """Return the row of a design."""
         return next(each for each in self.rows if each.design == design)
 
     @property
@@ -108,11 +108,11 @@ class Design:
         return next((each.at_least for each in self.row("hybrid").needs), None)
 
     def judged(self, outcome: Outcome) -> tuple[Judged, ...]:
-        """The presets of one outcome."""
+        """Return the presets of one outcome."""
         return tuple(each for each in self.presets if each.outcome is outcome)
 
     def plain(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {
             "task": self.task.name,
             "parameters": dict(self.task.parameters()),

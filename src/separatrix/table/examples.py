@@ -25,7 +25,7 @@ class ShownExample:
 
 
 def position_labels(task: Task, row: Sequence[Any], length: int) -> list[str]:
-    """A short text for each position: its symbol, or its number where a cell is not a symbol."""
+    """Return a short text for each position: its symbol, or its number where a cell is not a symbol."""
     if task.features(length):
         return [str(place + 1) for place in range(len(row))]
     texts = list(task.vocabulary(length).texts(row))

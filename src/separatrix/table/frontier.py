@@ -90,7 +90,7 @@ class Decide(Protocol):
     """Whatever turns trials into points: :func:`decided`, or a store that remembers them."""
 
     def __call__(self, trial: Trial) -> Point | None:
-        """The verdict, None where the theorem has no such network."""
+        """Return the verdict, None where the theorem has no such network."""
         ...
 
 
@@ -139,7 +139,7 @@ def circles_named(label: str) -> int | None:
 
 
 def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
-    """Trials with different η, the smallest first; the theorem's own last.
+    """Return trials with different η, the smallest first; the theorem's own last.
 
     From η (1 - γ) ≥ b ln 2 on, all exponentials but the best round to 0 in steps of 2^-b. ln 2 < 7/10.
     """
@@ -154,7 +154,7 @@ def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
 
 
 def _unit_of_gain(trial: Trial) -> Fraction:
-    """The step between two η that differ in the weights."""
+    """Return the step between two η that differ in the weights."""
     return Fraction(1 if _by_content(trial.construction) else trial.code.norm, 1 << trial.bits)
 
 
@@ -180,7 +180,7 @@ def decided(trial: Trial) -> Point | None:
 
 
 def methods_for(trial: Trial) -> tuple[str, ...]:
-    """The checker's methods for a network on the ladder, the quickest first."""
+    """Return the checker's methods for a network on the ladder, the quickest first."""
     if _by_content(trial.construction):
         return ("content-addressed",)
     if trial.code.on_circles:
@@ -190,7 +190,7 @@ def methods_for(trial: Trial) -> tuple[str, ...]:
 
 
 def proved(network: AnyNetwork, claim: Claim, names: Sequence[str]) -> tuple[bool, str]:
-    """Whether a method of the checker proves a claim, and why not; counterexamples are not searched for."""
+    """Return whether a method of the checker proves a claim, and why not; counterexamples are not searched for."""
     reason = "no method covers the network"
     for method in names:
         try:
@@ -203,7 +203,8 @@ def proved(network: AnyNetwork, claim: Claim, names: Sequence[str]) -> tuple[boo
 
 
 def first_certified(name: str, length: int, code: Code, bits: int, decide: Decide) -> Point | None:
-    """A certified network with this code and precision, or the last one that is not; None where there is no network."""
+    """Return a certified network with this code and precision, or the last one that is not; None where there is no
+    network."""
     last: Point | None = None
     for trial in gains(lambda gain: Trial(name, length, code, bits, gain)):
         point = decide(trial)
@@ -214,13 +215,14 @@ def first_certified(name: str, length: int, code: Code, bits: int, decide: Decid
 
 
 def narrowest(name: str, length: int, bits: int, decide: Decide) -> Point | None:
-    """The narrowest certified network on the ladder at a precision, by bisection over the codes."""
+    """Return the narrowest certified network on the ladder at a precision, by bisection over the codes."""
     codes = [code for code in ladder(length) if usable(name, code)]
     return _lowest_certified(0, len(codes) - 1, lambda place: first_certified(name, length, codes[place], bits, decide))
 
 
 def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
-    """A certified network like this one with a smaller η, by bisection; the point itself where none was found."""
+    """Return a certified network like this one with a smaller η, by bisection; the point itself where none was
+    found."""
     code = next(code for code in ladder(point.length) if code.label == point.code)
     if point.gain == "theorem":
         return point
@@ -239,14 +241,14 @@ def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
 
 
 def fewest_bits(name: str, length: int, code: Code, decide: Decide) -> Point | None:
-    """The certified network with this code and the fewest bits, by bisection over them."""
+    """Return the certified network with this code and the fewest bits, by bisection over them."""
     return _lowest_certified(
         least_bits(name, length), MOST_BITS, lambda bits: first_certified(name, length, code, bits, decide)
     )
 
 
 def _lowest_certified(low: int, high: int, point_at: Callable[[int], Point | None]) -> Point | None:
-    """The certified point at the lowest of the places from ``low`` to ``high``, by bisection."""
+    """Return the certified point at the lowest of the places from ``low`` to ``high``, by bisection."""
     best: Point | None = None
     while low <= high:
         middle = (low + high) // 2
@@ -259,14 +261,15 @@ def _lowest_certified(low: int, high: int, point_at: Callable[[int], Point | Non
 
 
 def least_bits(name: str, length: int) -> int:
-    """The b below which nothing can work: a second layer that averages over all positions must not round 1/n to 0."""
+    """Return the b below which nothing can work: a second layer that averages over all positions must not round 1/n to
+    0."""
     if constructions()[name].addressing != "position-and-average":
         return FEWEST_BITS
     return bits_for(tasks()[constructions()[name].task_name].positions(length))
 
 
 def usable(name: str, code: Code) -> bool:
-    """Whether a construction can take these addresses: recall by content needs signs."""
+    """Return whether a construction can take these addresses: recall by content needs signs."""
     return not _by_content(name) or not code.on_circles
 
 
@@ -281,7 +284,7 @@ def check_supported(name: str) -> None:
 
 
 def best(points: Sequence[Point]) -> list[Point]:
-    """The certified points that no other certified point beats in width and precision, from narrow to wide."""
+    """Return the certified points that no other certified point beats in width and precision, from narrow to wide."""
     certified = [point for point in points if point.certified]
     kept = [
         point

@@ -27,7 +27,7 @@ SECONDS_BETWEEN_WRITES = 2.0
 
 @cache
 def fingerprint() -> str:
-    """A hash of all code on which a verdict depends."""
+    """Return a hash of all code on which a verdict depends."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
     for room in ROOMS:
@@ -52,7 +52,7 @@ class FrontierStore:
         self._changed = False
 
     def __call__(self, trial: Trial) -> Point | None:
-        """The verdict on one network, from the store or from the checker."""
+        """Return the verdict on one network, from the store or from the checker."""
         key = _key(trial)
         if key in self._points:
             self.reused += key in self._found
@@ -92,7 +92,7 @@ def _key(trial: Trial) -> str:
 
 
 def _read(path: Path) -> dict[str, Point | None]:
-    """The points of a file, none where it was made by other code; raises where it is not such a file."""
+    """Return the points of a file, none where it was made by other code; raises where it is not such a file."""
     data = read_file(path, LARGEST_FILE, "give another --store")
     try:
         content = cast("dict[str, Any]", parse_json(data))
@@ -108,7 +108,7 @@ def _read(path: Path) -> dict[str, Point | None]:
 
 
 def _point(value: dict[str, Any]) -> Point:
-    """A point of plain data, each field of the type that it has in :class:`Point`."""
+    """Return a point of plain data, each field of the type that it has in :class:`Point`."""
     kinds = get_type_hints(Point)
     for name, kind in kinds.items():
         allowed = (int, float) if kind is float else kind

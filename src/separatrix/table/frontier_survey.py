@@ -47,7 +47,7 @@ class Survey:
     planes: dict[int, tuple[Point, ...]]
 
     def plain(self) -> dict[str, Any]:
-        """As data for JSON."""
+        """Return the survey as data for JSON."""
         return {
             "construction": self.construction,
             "widths": [asdict(each) for each in self.widths],
@@ -59,7 +59,7 @@ class Survey:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Survey":
-        """The survey that :meth:`plain` described."""
+        """Return the survey that :meth:`plain` described."""
         widths = [
             Narrowest(each["length"], each["exponent"], each["point"] and Point(**each["point"]), each["gain"])
             for each in data["widths"]
@@ -69,27 +69,27 @@ class Survey:
 
 
 def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
-    """At which lengths a survey asks for the whole plane."""
+    """Return the lengths at which a survey requires the whole plane."""
     powers = {length: length.bit_length() - 1 for length in lengths}
     last = LAST_OF_ONE_LAYER if constructions()[name].addressing == "position" else LAST
     return [n for n in lengths if powers[n] <= ALWAYS or (powers[n] % 4 == 0 and powers[n] <= last)]
 
 
 def exponents_at(length: int) -> list[int]:
-    """The Kc that the checker can compute with at a length."""
+    """Return the Kc that the checker can compute with at a length."""
     power = bits_for(length)
     return [exponent for exponent in EXPONENTS if exponent * power <= MOST_BITS]
 
 
 def thinned(codes: Sequence[Code], length: int) -> list[Code]:
-    """Some codes with circles and some of signs, the first and the last of each among them."""
+    """Return some codes with circles and some of signs, the first and the last of each among them."""
     most = MOST_OF_A_KIND if length < LONG else MOST_WHEN_LONG
     kinds = ([code for code in codes if code.on_circles], [code for code in codes if not code.on_circles])
     return [code for kind in kinds for code in spread(kind, most)]
 
 
 def units(name: str, lengths: Sequence[int]) -> int:
-    """How many times a survey calls ``advance``."""
+    """Return how many times a survey calls ``advance``."""
     widths = sum(len(exponents_at(length)) for length in lengths)
     return widths + sum(len(_codes(name, length)) for length in plane_lengths(name, lengths))
 
@@ -120,7 +120,7 @@ def _codes(name: str, length: int) -> list[Code]:
 
 
 def spread(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, evenly spread, the first and the last among them."""
+    """Return at most so many of the items, evenly spread, the first and the last among them."""
     if len(items) <= most:
         return list(items)
     return [items[place] for place in sorted({round(step * (len(items) - 1) / (most - 1)) for step in range(most)})]
@@ -131,7 +131,7 @@ PLANE_HEADINGS = ("N", "addresses", "k", "width", "fewest bits p", "steps", "η"
 
 
 def width_rows(found: Survey) -> list[tuple[str, ...]]:
-    """The narrowest certified networks as text."""
+    """Return the narrowest certified networks as text."""
     rows: list[tuple[str, ...]] = []
     for each in found.widths:
         point = each.point
@@ -145,7 +145,7 @@ def width_rows(found: Survey) -> list[tuple[str, ...]]:
 
 
 def plane_rows(found: Survey, length: int) -> list[tuple[str, ...]]:
-    """The fewest bits of each code at one length as text."""
+    """Return the fewest bits of each code at one length as text."""
     return [
         (
             str(length), point.code, str(point.code_width), str(point.width), str(point.precision_bits),
@@ -156,5 +156,5 @@ def plane_rows(found: Survey, length: int) -> list[tuple[str, ...]]:
 
 
 def shown_gain(gain: str | None) -> str:
-    """η as a short decimal; the exact fraction is in the JSON."""
+    """Return η as a short decimal; the exact fraction is in the JSON."""
     return "theorem's" if gain in (None, "theorem") else f"{float(Fraction(gain)):.4g}"

@@ -36,7 +36,7 @@ class SeveralRuns:
         self._sources = tuple(sources)
 
     def find(self, names: Iterable[str]) -> "dict[str, Record]":
-        """Those of the named runs that are in any of them."""
+        """Return those of the named runs that are in any of them."""
         asked = list(names)
         found: dict[str, Record] = {}
         for source in reversed(self._sources):
@@ -44,30 +44,31 @@ class SeveralRuns:
         return found
 
     def get(self, name: str) -> "Record":
-        """The run of a name or of the beginning of one."""
+        """Return the run of a name or of the beginning of one."""
         return self._holder(name).get(name)
 
     def all(self) -> "list[Record]":
-        """Every run, by the time it finished."""
+        """Return every run, by the time it finished."""
         found = {record.spec.name: record for source in reversed(self._sources) for record in source.all()}
         return sorted(found.values(), key=lambda record: (record.finished_at, record.spec.name))
 
     def newest(self, limit: int) -> "list[Record]":
-        """The last so many of :meth:`all`."""
+        """Return the last so many of :meth:`all`."""
         return self.all()[-limit:] if limit else []
 
     def curve(self, name: str) -> "list[Point]":
-        """The points of a run, in order of steps."""
+        """Return the points of a run, in order of steps."""
         found = [points for source in self._sources if (points := source.curve(name))]
         return found[0] if found else []
 
     def snapshots(self, name: str) -> dict[int, Path]:
-        """Files with weights that a run kept, by step."""
+        """Return the files with weights that a run kept, by step."""
         found = [files for source in self._sources if (files := source.snapshots(name))]
         return found[0] if found else {}
 
     def not_here(self) -> dict[str, int]:
-        """How many runs there are of each task that is not here; those that several sources hold count once each."""
+        """Return how many runs there are of each task that is not here; those that several sources hold count once
+        each."""
         found: dict[str, int] = {}
         for source in self._sources:
             for task, count in source.not_here().items():
@@ -75,7 +76,7 @@ class SeveralRuns:
         return found
 
     def folders(self) -> list[Path]:
-        """Where what is read lies."""
+        """Return where what is read lies."""
         return list(dict.fromkeys(folder for source in self._sources for folder in source.folders()))
 
     def _holder(self, name: str) -> "RunSource":
@@ -87,7 +88,7 @@ class SeveralRuns:
 
 @contextmanager
 def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
-    """All runs that can be read, and the names of the files they are in."""
+    """Yield all runs that can be read, and the names of the files they are in."""
     from separatrix.training import ExportedRecords, Records, run_files
 
     files = [file for path in sources.recorded for file in run_files(path)]

@@ -90,13 +90,13 @@ class Cell:
 
 
 def table(certified: Iterable[Certified], length: int = LENGTH) -> tuple[Cell, ...]:
-    """Every cell, tasks in alphabetical order; raises :class:`ContradictionError` if evidence disagrees."""
+    """Return every cell, tasks in alphabetical order; raises :class:`ContradictionError` if evidence disagrees."""
     sizes = tuple(certified)
     return tuple(cell(task, model, sizes, length) for task in tasks() for model in MODELS)
 
 
 def cell(task: str, model: Model, certified: Iterable[Certified], length: int = LENGTH) -> Cell:
-    """One cell of the table from certified constructions, facts and bounds."""
+    """Return one cell of the table, from certified constructions, facts and bounds."""
     sizes = tuple(certified)
     upper, lower = upper_sides(task, model, sizes, length), lower_sides(task, model, length)
     remarks = [f"{each.claim}: {each.statement}" for each in bounds_for(task, model) if each.kind != "bound"]
@@ -132,7 +132,7 @@ def serving(found: Iterable[Solver], task: str) -> list[tuple[Solver, str]]:
 
 
 def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:
-    """Evidence from above, smallest growth first; certified networks before facts of the same growth."""
+    """Return the evidence from above, smallest growth first; certified networks before facts of the same growth."""
     sizes = [one for one in certified if one.arithmetic == FIXED.name]
     sides: list[Side] = []
     for one, why in serving(sizes, task):
@@ -152,7 +152,7 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
 
 
 def upper_bounds(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
-    """What is known from above without certifying: constructions by name, and facts.
+    """Return what is known from above without certifying: constructions by name, and facts.
 
     What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
     grow with N: each names its ``arithmetic``.
@@ -190,7 +190,7 @@ def _fact_side(fact: Fact) -> Side:
 
 
 def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
-    """Evidence from below, the strongest bound first: the bounds with their numbers at a length."""
+    """Return the evidence from below, the strongest bound first: the bounds with their numbers at a length."""
     name, why = BOUNDED_BY.get(task, (task, ""))
     sides: list[Side] = []
     chosen = tasks()[name]
@@ -237,5 +237,5 @@ def _bounds_on(task: str, model: Model | None) -> tuple[ProtocolBound, ...]:
 
 
 def usable_length(task: Task, length: int) -> int:
-    """The task's length nearest below one of the table's."""
+    """Return the task's length nearest below one of the table's."""
     return max(task.minimum_length, length - length % task.length_step)

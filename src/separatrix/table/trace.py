@@ -84,21 +84,22 @@ class Trace:
         return {int(position): place for place, position in enumerate(self.rows)}
 
     def at(self, stage: Stage, position: int) -> RawArray | None:
-        """The stream of one position after a step; None where it was not run so far."""
+        """Return the stream of one position after a step; None where it was not run so far."""
         if len(stage.stream) == self.network.positions:
             return stage.stream[position]
         place = self._places.get(position)
         return None if place is None else stage.stream[place]
 
     def readout(self, position: int) -> tuple[RawArray, Integers] | None:
-        """The raw readout and the answer at one position; None where nothing is read, or it was not run."""
+        """Return the raw readout and the answer at one position; None where nothing is read, or it was not run."""
         if self.network.readout.at == "last":
             return (self.raw[0], self.answers[0]) if position == self.network.positions - 1 else None
         place = self._places.get(position)
         return None if place is None else (self.raw[place], self.answers[place])
 
     def weights(self, layer: int, head: int, queries: Integers) -> Reals:
-        """The weights (queries, keys) of a head of an attention layer; only for attention to single positions."""
+        """Return the weights (queries, keys) of a head of an attention layer; only for attention to single
+        positions."""
         number, found = self.attention_layers[layer]
         assert isinstance(found, Attention)
         kept = self._kept(layer, head)
@@ -108,7 +109,8 @@ class Trace:
         return self.arithmetic.to_float64(attention_weights(found.heads[head], stream, queries, self.arithmetic)[0])
 
     def pair_weights(self, layer: int, head: int, query: int) -> tuple[Reals, float | None]:
-        """The weights (N, N) that a query gives to pairs of positions, and to the dummy pair where there is one."""
+        """Return the weights (N, N) that a query gives to pairs of positions, and to the dummy pair where there is
+        one."""
         number, found = self.attention_layers[layer]
         stream, queries, numbers = self.stages[number].stream[None], numpy.array([query]), self.arithmetic
         size = stream.shape[1]
@@ -125,20 +127,20 @@ class Trace:
         return numbers.to_float64(raw[:-1]).reshape(size, size), float(numbers.to_float64(raw[-1:])[0])
 
     def _kept(self, layer: int, head: int) -> RawArray | None:
-        """The weights of a head that were kept, of the positions that were run."""
+        """Return the weights of a head that were kept, of the positions that were run."""
         kept = self.kept.get((layer, head))
         return None if kept is None else kept[0][0] if len(kept) == 1 else numpy.concatenate(kept, axis=1)[0]
 
 
 def attention_layers(network: AnyNetwork) -> list[tuple[int, AttentionLayer]]:
-    """The attention layers of a network, each with its number among all layers."""
+    """Return the attention layers of a network, each with its number among all layers."""
     if isinstance(network, RecurrentNetwork):
         return []
     return [(number, layer) for number, layer in enumerate(network.layers) if not isinstance(layer, FeedForward)]
 
 
 def rows_to_run(network: AnyNetwork, first: Sequence[int]) -> Integers:
-    """The positions that a run takes to its end: all, or as many as fit, those in ``first`` before others."""
+    """Return the positions that a run takes to its end: all, or as many as fit, those in ``first`` before others."""
     positions = network.positions
     layers = [layer for _, layer in attention_layers(network)]
     everything = numpy.arange(positions)
@@ -184,7 +186,7 @@ def trace(network: AnyNetwork, cells: Integers, arithmetic: Arithmetic, first: S
 
 
 def _weights_made(layer: Layer, rows: int, positions: int) -> int:
-    """How many weights a layer makes."""
+    """Return how many weights a layer makes."""
     if isinstance(layer, FeedForward):
         return 0
     return len(layer.heads) * (positions**2 if isinstance(layer, Attention) else rows * (positions**2 + 1))
@@ -195,7 +197,7 @@ def _keep(kept: dict[tuple[int, int], list[RawArray]], layer: int, head: int, we
 
 
 def _recurrent(network: RecurrentNetwork, cells: Integers, arithmetic: Arithmetic) -> Trace:
-    """Two stages: the embedding of each token, and the state after it."""
+    """Return two stages: the embedding of each token, and the state after it."""
     cell = RecurrentCell(network, arithmetic)
     states: list[RawArray] = []
     held = cell.initial[None]
@@ -214,7 +216,8 @@ def _recurrent(network: RecurrentNetwork, cells: Integers, arithmetic: Arithmeti
 
 
 def slots_of(network: AnyNetwork, stage: Stage) -> list[tuple[str, slice]]:
-    """The named parts of a stage's stream; those of a recurrent network are its state and its token's embedding."""
+    """Return the named parts of a stage's stream; those of a recurrent network are its state and its token's
+    embedding."""
     if isinstance(network, Network):
         return [(name, network.slots.columns(name)) for name, _ in network.slots.parts]
     return [(stage.title, slice(0, stage.stream.shape[1]))]

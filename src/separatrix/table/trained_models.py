@@ -56,7 +56,7 @@ class TrainedModel:
 
 @cache
 def trained_models() -> tuple[TrainedModel, ...]:
-    """All of the package, by task and length.
+    """Return all of the package, by task and length.
 
     >>> [each.model for each in trained_models() if each.task == "index-lookup"][-1]
     'TF-(1,64)'
@@ -66,7 +66,7 @@ def trained_models() -> tuple[TrainedModel, ...]:
 
 
 def trained_on(task: str, column: Model) -> tuple[TrainedModel, ...]:
-    """Those of a cell of the table; raises ``ContradictionError`` where a bound says that one cannot be."""
+    """Return those of a cell of the table; raises ``ContradictionError`` where a bound says that one cannot be."""
     found = tuple(each for each in trained_models() if (each.task, each.column) == (task, column))
     for one in found:
         for bound in bounds_for(task, column):
@@ -125,7 +125,7 @@ def attacks() -> Attacks:
 
 
 def attacked_in_words() -> str:
-    """How many of the attacked runs have failing inputs.
+    """Return how many of the attacked runs have failing inputs.
 
     >>> attacked_in_words().split(" of ")[1].split()[1]
     'runs'
@@ -168,14 +168,14 @@ def _model(folder: Path) -> TrainedModel:
 
 
 def _structure(path: Path) -> dict[str, Any]:
-    """What the header of a weight file says of its model."""
+    """Return what the header of a weight file says of its model."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return json.loads(header["__metadata__"]["separatrix"])
 
 
 def _usual_name(label: str) -> str:
-    """The task's name alone where its parameters are the usual ones."""
+    """Return the task's name alone where its parameters are the usual ones."""
     from separatrix.tasks import changed_label, labelled_task
 
     return changed_label(labelled_task(label))

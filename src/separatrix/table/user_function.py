@@ -24,12 +24,12 @@ class GivenThreshold(SparseThreshold):
     given: SparseFunction
 
     def function(self, length: int) -> SparseFunction:
-        """The given function, whatever the parameters say."""
+        """Return the given function, whatever the parameters say."""
         del length
         return self.given
 
     def specification(self, length: int) -> dict[str, Any]:
-        """That of a threshold function, which reads :meth:`function`."""
+        """Return that of a threshold function, which reads :meth:`function`."""
         return super().specification(length)
 
 

@@ -17,7 +17,7 @@ Array: TypeAlias = Any
 
 
 def namespace_of(array: Array) -> Any:
-    """The array-API namespace of an array: numpy itself, or array-api-compat's for other libraries."""
+    """Return the array-API namespace of an array: numpy itself, or array-api-compat's for other libraries."""
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy
     return importlib.import_module("array_api_compat").array_namespace(array)
@@ -39,18 +39,18 @@ def integers(uniform: Array, low: int | Array, high: int | Array) -> Array:
 
 
 def small_integers(xp: Any, bound: int) -> Any:
-    """The smallest integer type of namespace ``xp`` among int8 and int32 that holds ±``bound``."""
+    """Return the smallest integer type of namespace ``xp`` among int8 and int32 that holds ±``bound``."""
     return xp.int8 if bound <= 127 else xp.int32
 
 
 def columns(like: Array, count: int) -> Array:
-    """The row vector 0 .. count-1 (shape ``(1, count)``, int64) on the device of ``like``."""
+    """Return the row vector 0 .. count-1 (shape ``(1, count)``, int64) on the device of ``like``."""
     xp = namespace_of(like)
     return xp.reshape(xp.arange(count, dtype=xp.int64, device=like.device), (1, count))
 
 
 def full_like(like: Array, shape: tuple[int, ...], value: int) -> Array:
-    """An int64 array of one value on the device of ``like``."""
+    """Return an int64 array of one value on the device of ``like``."""
     xp = namespace_of(like)
     return xp.full(shape, value, dtype=xp.int64, device=like.device)
 
@@ -69,7 +69,7 @@ def take_rows(array: Array, indices: Array) -> Array:
 
 
 def random_order(uniform: Array) -> Array:
-    """A uniformly random permutation of the columns for every row, from one uniform number per column.
+    """Return a uniformly random permutation of the columns for every row, from one uniform number per column.
 
     Shape (rows, n) in and out; entry c is the index that comes c-th. Equal draws are ordered by column, which
     happens with probability below n^2 / 2^53.
@@ -104,7 +104,7 @@ def distinct_integers(uniform: Array, bound: int) -> Array:
 
 
 def to_numpy(array: Array) -> "numpy.ndarray[Any, Any]":
-    """The array as numpy, brought to the host where it lives elsewhere."""
+    """Return the array as numpy, brought to the host where it lives elsewhere."""
     if namespace_of(array) is numpy:
         return numpy.asarray(array)
     return array.detach().cpu().numpy()

@@ -27,7 +27,7 @@ def automaton_of(task: Task) -> dict[str, Any] | None:
 
 
 def task_label(task: Task) -> str:
-    """A task with its parameters in one word.
+    """Return a task with its parameters in one word.
 
     >>> task_label(tasks()["dyck"])
     'dyck:depth=2,types=2'
@@ -37,7 +37,7 @@ def task_label(task: Task) -> str:
 
 
 def labelled_task(label: str) -> Task:
-    """The task of such a word.
+    """Return the task of such a word.
 
     >>> labelled_task("dyck:depth=3,types=2").depth
     3
@@ -50,7 +50,7 @@ def labelled_task(label: str) -> Task:
 
 
 def needed_automaton(task: Task) -> dict[str, Any]:
-    """The automaton, or one line that says that there is none.
+    """Return the automaton, or one line that says that there is none.
 
     >>> needed_automaton(tasks()["dyck"].with_parameters(types=9, depth=40))
     Traceback (most recent call last):
@@ -67,7 +67,7 @@ most 16384 stacks of brackets
 
 
 def changed_label(task: Task) -> str:
-    """A task with those parameters that are not the catalog's, in one word; ``labelled_task`` reads it too.
+    """Return a task with those parameters that are not the catalog's, in one word; ``labelled_task`` reads it too.
 
     >>> changed_label(tasks()["majority"]), changed_label(tasks()["sparse-threshold"].with_parameters(sparsity=1))
     ('majority', 'sparse-threshold:sparsity=1')

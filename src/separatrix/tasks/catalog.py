@@ -6,7 +6,7 @@ from separatrix.tasks.task import Task
 
 
 def tasks() -> Catalog[Task]:
-    """All tasks by name, with their default parameters.
+    """Return all tasks by name, with their default parameters.
 
     >>> tasks()["dyck"].title
     'Bounded Dyck languages'

@@ -27,7 +27,7 @@ class ConstantAnswer:
     examples: int
 
     def combined_error(self, examples: int) -> float:
-        """The standard error of the difference to an accuracy that was measured on so many examples.
+        """Return the standard error of the difference to an accuracy that was measured on so many examples.
 
         >>> round(ConstantAnswer(0.5, 0.5, 2500).combined_error(2500), 6)
         0.014142
@@ -36,7 +36,7 @@ class ConstantAnswer:
 
 
 def constant_answer(task: Task, length: int, examples: int | None = None, seed: int = 0) -> ConstantAnswer:
-    """What the commonest answer scores. Time and memory grow with examples times length."""
+    """Return what the commonest answer scores. Time and memory grow with examples times length."""
     count = examples or _enough(length)
     drawn = task.sample(draws_from(seed), count, length)
     read, targets = numpy.asarray(drawn.read), numpy.asarray(drawn.targets)
@@ -53,7 +53,7 @@ def constant_answer(task: Task, length: int, examples: int | None = None, seed: 
 
 
 def guessed_answer(task: Task, length: int, examples: int | None = None, seed: int = 0) -> ConstantAnswer | None:
-    """What the commonest of the answers that an input offers gets right there; None where a task offers none.
+    """Return what the commonest of the answers that an input offers gets right there; None where a task offers none.
 
     Models learn such a guess long before they learn the task.
 
@@ -78,7 +78,7 @@ def _enough(length: int) -> int:
 
 
 def constant_answer_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:
-    """The share of questions that one and the same answer gets right."""
+    """Return the share of questions that one and the same answer gets right."""
     return constant_answer(task, length, examples, seed).share
 
 
@@ -90,5 +90,5 @@ def constant_scored(task: Task, length: int, examples: int | None = None) -> Con
 
 
 def constant_score(task: Task, length: int, examples: int | None = None) -> float:
-    """The accuracy of a constant answer, as the task scores it."""
+    """Return the accuracy of a constant answer, as the task scores it."""
     return constant_scored(task, length, examples).share

@@ -29,7 +29,7 @@ class Draws:
     random: Callable[[tuple[int, ...]], Array]
 
     def uniform(self, *shape: int) -> Array:
-        """The next numbers of the stream, in the given shape."""
+        """Return the next numbers of the stream, in the given shape."""
         return self.random(shape)
 
     def digits(self, base: int, rows: int, width: int, dtype: str | None = None) -> Array:
@@ -54,7 +54,7 @@ class Draws:
 
 
 def draws_from(source: Any) -> Draws:
-    """A stream from an integer seed, a ``numpy.random.Generator`` or a ``torch.Generator``."""
+    """Return a stream from an integer seed, a ``numpy.random.Generator`` or a ``torch.Generator``."""
     if isinstance(source, bool) or (isinstance(source, int) and source < 0):
         raise SeparatrixError(f"seed {source} is not a whole number from 0 on; give one such as 0")
     if isinstance(source, int):

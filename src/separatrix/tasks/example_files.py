@@ -57,7 +57,7 @@ class ExampleSet:
             raise SeparatrixError(f"count {self.count!r} is not a number of examples; give 1 or more, or None")
 
     def block(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Inputs and labels of one block; the last may be shorter."""
+        """Return inputs and labels of one block; the last may be shorter."""
         size = BLOCK if self.count is None else min(BLOCK, self.count - number * BLOCK)
         generator = numpy.random.default_rng([self.seed, ("train", "eval").index(self.split), number])
         found = self.task.sample(draws_from(generator), size, self.length, self.split)
@@ -67,14 +67,14 @@ class ExampleSet:
         return numpy.asarray(found.inputs), numpy.where(asked, targets, IGNORED)
 
     def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Every ``step``-th block from the ``first`` on."""
+        """Yield every ``step``-th block from the ``first`` on."""
         number = first
         while self.count is None or number * BLOCK < self.count:
             yield self.block(number)
             number += step
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All inputs and labels, stacked."""
+        """Return all inputs and labels, stacked."""
         if self.count is None:
             raise SeparatrixError("examples without end cannot be stacked or exported; give count=, such as 10000")
         work = self.count * self.task.work(self.length)
@@ -131,7 +131,7 @@ class ExampleSet:
         return folder
 
     def card(self) -> str:
-        """What a reader of the data must know, as Markdown."""
+        """Return what a reader of the data must know, as Markdown."""
         task, length = self.task, self.length
         given = ", ".join(f"{name}={value}" for name, value in task.parameters().items()) or "none"
         padding = task.padding(length)

@@ -11,14 +11,15 @@ from separatrix.tasks.task import Task
 
 def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
     """The task with parameters changed as in ``["alphabet=8", "depth=3"]``."""
-    hints = typing.get_type_hints(type(task))
     changes: dict[str, Any] = {}
+    hints: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise SeparatrixError(f"{assignment!r} is not a parameter setting; write NAME=VALUE, such as alphabet=8")
         if name not in task.parameters():
             raise UnknownNameError(f"parameter of {task.name}", name, task.parameters() or ["(none)"])
+        hints = hints or typing.get_type_hints(type(task))
         changes[name] = _parse(f"{task.name}.{name}", hints[name], text)
     return task.with_parameters(**changes)
 

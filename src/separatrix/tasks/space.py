@@ -42,7 +42,7 @@ class Space:
         return "*".join(f"{size}^{n}" if n > 1 else str(size) for size, n in sizes.items() if size > 1) or "1"
 
     def chunk(self, start: int, stop: int) -> Table:
-        """Inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""
+        """Return inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""
         if not 0 <= start <= stop <= self.count:
             raise SeparatrixError(f"inputs {start} to {stop} are not among the {self.count} inputs")
         if self.count >= 2**62:
@@ -50,7 +50,7 @@ class Space:
         return self.inputs(numpy.arange(start, stop, dtype=numpy.int64))
 
     def inputs(self, numbers: Table) -> Table:
-        """The inputs with these numbers: an array of shape S gives S and cells.
+        """Return the inputs with these numbers: an array of shape S gives S and cells.
 
         >>> Space(cells((0, 1), 2)).inputs(numpy.array([0, 2, 3])).tolist()
         [[0, 0], [1, 0], [1, 1]]
@@ -62,7 +62,7 @@ class Space:
         return numpy.concatenate(parts[::-1], axis=-1) if parts else numpy.zeros((*numbers.shape, 0), numpy.int64)
 
     def chunks(self, size: int = 65536) -> Iterator[Table]:
-        """All inputs, ``size`` at a time."""
+        """Yield all inputs, ``size`` at a time."""
         for start in range(0, self.count, size):
             yield self.chunk(start, min(start + size, self.count))
 
@@ -77,7 +77,7 @@ def cells(values: Sequence[int], count: int) -> tuple[Table, ...]:
 
 
 def constant(value: int) -> tuple[Table, ...]:
-    """One cell with one value.
+    """Return one cell with one value.
 
     >>> constant(7)[0].tolist()
     [[7]]
@@ -86,7 +86,7 @@ def constant(value: int) -> tuple[Table, ...]:
 
 
 def subsets(bound: int, size: int) -> Table:
-    """All sorted ``size``-subsets of ``0 .. bound - 1``.
+    """Return all sorted ``size``-subsets of ``0 .. bound - 1``.
 
     >>> subsets(3, 2).tolist()
     [[0, 1], [0, 2], [1, 2]]

@@ -97,22 +97,22 @@ class Task(ABC):
 
     @abstractmethod
     def vocabulary(self, length: int) -> Vocabulary:
-        """The symbols of inputs of this length."""
+        """Return the symbols of inputs of this length."""
 
     @abstractmethod
     def layout(self, length: int) -> str:
-        """The order of the tokens, in words."""
+        """Return the order of the tokens, in words."""
 
     @abstractmethod
     def positions(self, length: int) -> int:
-        """How many cells an input of length N has."""
+        """Return how many cells an input of length N has."""
 
     @abstractmethod
     def classes(self, length: int) -> int:
-        """How many different answers there are at a position (0 where answers are vectors)."""
+        """Return how many different answers there are at a position (0 where answers are vectors)."""
 
     def outputs(self, length: int) -> int:
-        """How many numbers an answer has where answers are vectors; 0 where they are classes."""
+        """Return how many numbers an answer has where answers are vectors; 0 where they are classes."""
         del length
         return 0
 
@@ -122,7 +122,7 @@ class Task(ABC):
         return 1
 
     def features(self, length: int) -> int:
-        """Numbers in each cell; 0 when a cell is a single token."""
+        """Return numbers in each cell; 0 when a cell is a single token."""
         del length
         return 0
 
@@ -131,7 +131,7 @@ class Task(ABC):
         return self.positions(length) * max(1, self.features(length))
 
     def padding(self, length: int) -> int | None:
-        """The token that fills shorter training inputs, or None when all inputs have the same length."""
+        """Return the token that fills shorter training inputs, or None when all inputs have the same length."""
         del length
         return None
 
@@ -139,14 +139,15 @@ class Task(ABC):
 
     @abstractmethod
     def solve(self, row: Row, length: int) -> Answers:
-        """The answers of one input, computed in the most obvious way."""
+        """Return the answers of one input, computed in the most obvious way."""
 
     @abstractmethod
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         """Targets and read mask of a batch, vectorised; see :class:`Examples` for the shapes."""
 
     def offered(self, inputs: Array, length: int) -> Array | None:
-        """The answers that each input offers (count, offers), where they can be read off it; None where they cannot.
+        """Return the answers that each input offers (count, offers), where they can be read off it; None where they
+        cannot.
 
         Every right answer is among them, so that a model may guess one without understanding the question.
         """
@@ -154,7 +155,8 @@ class Task(ABC):
         return None
 
     def specification(self, length: int) -> dict[str, Any] | None:
-        """All inputs and their right answers as plain data for the proof checker (docs/kernel.md); None without one.
+        """Return all inputs and their right answers as plain data for the proof checker (docs/kernel.md); None without
+        one.
 
         Tests hold it to :meth:`solve` on every input of small lengths. A subclass that changes anything of the task
         gives its own: see :func:`own_specification`.
@@ -169,7 +171,7 @@ class Task(ABC):
         """``count`` random inputs, following the papers' data generation; int64, padded."""
 
     def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
-        """Random inputs with their answers; overridden where the generator knows the answers already."""
+        """Return random inputs with their answers; overridden where the generator knows the answers already."""
         inputs = self.generate(draws, count, length, split)
         return Examples(inputs, *self.label(inputs, length))
 
@@ -184,7 +186,7 @@ class Task(ABC):
 
     @abstractmethod
     def space(self, length: int) -> Space:
-        """All inputs of exactly this length, as a product of blocks."""
+        """Return all inputs of exactly this length, as a product of blocks."""
 
     def assemble(self, values: Array, length: int) -> Array:
         """Turn rows of :meth:`space` into inputs; overridden where cells depend on each other."""
@@ -192,19 +194,19 @@ class Task(ABC):
         return values.reshape(len(values), -1, features) if features else values
 
     def admissible(self, inputs: Array, length: int) -> Array:
-        """Which inputs keep :attr:`promise` and the layout (bool, (count,)); by default all do."""
+        """Return which inputs keep :attr:`promise` and the layout (bool, (count,)); by default all do."""
         del length
         return numpy.ones(inputs.shape[0], dtype=bool)
 
     @abstractmethod
     def communication(self, length: int) -> CommunicationSplit:
-        """The communication problem that the papers' bounds find in this task."""
+        """Return the communication problem that the papers' bounds find in this task."""
 
     # -- for people --------------------------------------------------------------------------------------
 
     @abstractmethod
     def picture(self, row: Row, length: int) -> str:
-        """One example drawn for a person, several lines of plain text."""
+        """Return one example drawn for a person, several lines of plain text."""
 
     @property
     def joiner(self) -> str:
@@ -212,17 +214,17 @@ class Task(ABC):
         return " "
 
     def write(self, row: Row, length: int) -> str:
-        """The readable form of one input."""
+        """Return the readable form of one input."""
         return self.joiner.join(self.vocabulary(length).texts(row))
 
     def read(self, text: str, length: int) -> Row:
-        """The input with this readable form."""
+        """Return the input with this readable form."""
         words = text.split(self.joiner) if self.joiner else list(text)
         vocabulary = self.vocabulary(length)
         return [vocabulary.read(word) for word in words if word]
 
     def write_answer(self, answer: Answer, length: int) -> str:
-        """The readable form of one answer; overridden where answers are symbols."""
+        """Return the readable form of one answer; overridden where answers are symbols."""
         del length
         return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
 
@@ -243,7 +245,7 @@ class Task(ABC):
             )
 
     def sample(self, draws: Draws, count: int, length: int, split: Split = "eval") -> Examples:
-        """A labelled random batch: training lengths vary where the paper's do, evaluation is at exactly N."""
+        """Return a labelled random batch: training lengths vary where the paper's do, evaluation is at exactly N."""
         if count < 0:
             raise SeparatrixError(f"cannot draw {count} examples; give a count from 0 on")
         if split not in ("train", "eval"):
@@ -252,12 +254,12 @@ class Task(ABC):
         return self.labelled(draws, count, length, split)
 
     def count(self, length: int) -> int:
-        """How many inputs of exactly this length there are, before the promise is applied."""
+        """Return how many inputs of exactly this length there are, before the promise is applied."""
         self.check_length(length)
         return self.space(length).count
 
     def enumerate(self, length: int, chunk: int = 65536) -> Iterator[Examples]:
-        """Every input of exactly this length that keeps the promise, labelled, in chunks."""
+        """Yield every input of exactly this length that keeps the promise, labelled, in chunks."""
         self.check_length(length)
         if chunk < 1:
             raise SeparatrixError(f"a chunk of {chunk} inputs is too small; give at least 1")
@@ -268,7 +270,7 @@ class Task(ABC):
             yield Examples(inputs, targets, read)
 
     def trim(self, row: Array, length: int) -> Row:
-        """One row of a batch as plain Python numbers without its padding."""
+        """Return one row of a batch as plain Python numbers without its padding."""
         plain = to_numpy(row)
         padding = self.padding(length)
         if padding is not None:
@@ -276,7 +278,7 @@ class Task(ABC):
         return plain.tolist()
 
     def answers(self, examples: Examples, number: int, length: int) -> list[Answer | None]:
-        """The vectorised labels of one example in the form of :meth:`solve`, without padding."""
+        """Return the vectorised labels of one example in the form of :meth:`solve`, without padding."""
         used = len(self.trim(examples.inputs[number], length))
         targets, read = to_numpy(examples.targets[number]).tolist(), to_numpy(examples.read[number]).tolist()
         vectors = self.classes(length) == 0
@@ -286,18 +288,18 @@ class Task(ABC):
         ]
 
     def parameters(self) -> dict[str, Any]:
-        """The values of this task's own parameters."""
+        """Return the values of this task's own parameters."""
         return {name: getattr(self, name) for name in _own_fields(type(self))}
 
     def with_parameters(self, **changes: Any) -> "Task":
-        """The same task with other parameters; unknown names and values out of range raise."""
+        """Return the same task with other parameters; unknown names and values out of range raise."""
         for name in changes:
             if name not in self.parameters():
                 raise UnknownNameError(f"parameter of {self.name}", name, self.parameters() or ["(none)"])
         return replace(self, **changes)
 
     def describe(self, length: int) -> Mapping[str, Any]:
-        """Everything about the task at this length as plain data for machines."""
+        """Return everything about the task at this length as plain data for machines."""
         split = self.communication(length)
         return {
             "name": self.name,
@@ -320,7 +322,7 @@ class Task(ABC):
         }
 
     def listable(self, length: int) -> bool:
-        """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
+        """Return whether the blocks of :meth:`space` are small enough to be listed at this length."""
         return length <= 64
 
 
@@ -331,7 +333,7 @@ def _own_fields(kind: type[Task]) -> tuple[str, ...]:
 
 
 def own_specification(task: Task, length: int) -> dict[str, Any] | None:
-    """The specification of a task, or None where it has none or one that speaks about another class.
+    """Return the specification of a task, or None where it has none or one that speaks about another class.
 
     A subclass that overrides a method may ask something else than the class that wrote the specification.
     """

@@ -29,13 +29,13 @@ class Symbols:
     texts: Sequence[str] = ()
 
     def write(self, offset: int) -> str:
-        """The text of the symbol at ``offset`` of this group."""
+        """Return the text of the symbol at ``offset`` of this group."""
         if self.size <= len(self.texts):
             return self.texts[offset]
         return f"{self.prefix}{self.first + offset}"
 
     def find(self, text: str) -> int | None:
-        """The offset of the symbol with this text, or None."""
+        """Return the offset of the symbol with this text, or None."""
         if self.size <= len(self.texts):
             # Compared one by one: a string of texts would also "contain" runs of several symbols.
             return next((offset for offset in range(self.size) if self.texts[offset] == text), None)
@@ -47,7 +47,7 @@ class Symbols:
 
 
 def alphabet_of(size: int) -> Symbols:
-    """An alphabet: the bits 0 and 1, single characters up to 64 letters, ``s0``, ``s1``, … beyond.
+    """Return an alphabet: the bits 0 and 1, single characters up to 64 letters, ``s0``, ``s1``, … beyond.
 
     >>> [alphabet_of(size).write(1) for size in (2, 3, 100)]
     ['1', 'b', 's1']
@@ -75,14 +75,14 @@ class Vocabulary:
         return self.starts[-1]
 
     def write(self, token: int) -> str:
-        """The text of one token."""
+        """Return the text of one token."""
         for start, group in zip(self.starts, self.groups, strict=False):
             if start <= token < start + group.size:
                 return group.write(token - start)
         raise SeparatrixError(f"token {token} is not in the vocabulary of {self.size} tokens (0 to {self.size - 1})")
 
     def read(self, text: str) -> int:
-        """The token with this text."""
+        """Return the token with this text."""
         for start, group in zip(self.starts, self.groups, strict=False):
             offset = group.find(text)
             if offset is not None:
@@ -90,11 +90,11 @@ class Vocabulary:
         raise SeparatrixError(f"{text!r} is not a symbol of this task; its symbols are {self.in_words()}")
 
     def in_words(self) -> str:
-        """Every group with its range of texts, for messages and pages."""
+        """Return every group with its range of texts, for messages and pages."""
         return "; ".join(_range_in_words(group) for group in self.groups if group.size)
 
     def texts(self, tokens: Iterable[int]) -> list[str]:
-        """The texts of several tokens."""
+        """Return the texts of several tokens."""
         return [self.write(token) for token in tokens]
 
 

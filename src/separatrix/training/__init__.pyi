@@ -13,7 +13,6 @@ from separatrix.training.events import Finished as Finished
 from separatrix.training.events import Point as Point
 from separatrix.training.events import Progress as Progress
 from separatrix.training.events import Result as Result
-from separatrix.training.events import Snapshot as Snapshot
 from separatrix.training.events import Tick as Tick
 from separatrix.training.example_stream import ExampleStream as ExampleStream
 from separatrix.training.executors import EXECUTORS as EXECUTORS
@@ -42,7 +41,6 @@ from separatrix.training.exported_records import run_files as run_files
 from separatrix.training.group_files import CHECKPOINTS as CHECKPOINTS
 from separatrix.training.grouping import Group as Group
 from separatrix.training.grouping import groups_of as groups_of
-from separatrix.training.grouping import halving_rungs as halving_rungs
 from separatrix.training.heatmap import HeatMap as HeatMap
 from separatrix.training.heatmap import heat_maps as heat_maps
 from separatrix.training.leaks import check_leaks as check_leaks
@@ -66,12 +64,10 @@ from separatrix.training.records import Records as Records
 from separatrix.training.records import store_path as store_path
 from separatrix.training.row_checks import recorded_spec as recorded_spec
 from separatrix.training.run_source import RunSource as RunSource
+from separatrix.training.selection import selected as selected
 from separatrix.training.sinks import Sink as Sink
 from separatrix.training.sinks import sink_from as sink_from
 from separatrix.training.spec import RunSpec as RunSpec
-from separatrix.training.spec import spec_from as spec_from
-from separatrix.training.state_limit import GOALS as GOALS
-from separatrix.training.state_limit import RECIPES as RECIPES
 from separatrix.training.state_limit import Reached as Reached
 from separatrix.training.state_limit import StateLimits as StateLimits
 from separatrix.training.state_limit import View as View
@@ -85,7 +81,6 @@ from separatrix.training.train_runs import try_user_tasks as try_user_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
 from separatrix.training.undertrained import RULE as RULE
-from separatrix.training.undertrained import at_chance as at_chance
 from separatrix.training.undertrained import no_better_than_guessing as no_better_than_guessing
 from separatrix.training.user_code import check_trainable as check_trainable
 from separatrix.training.user_code import drawing_remarks as drawing_remarks

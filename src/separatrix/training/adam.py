@@ -43,7 +43,7 @@ class Schedule:
         self.falling = (rates.steps - self.warmup).clamp(min=1)
 
     def at(self, step: Tensor) -> Tensor:
-        """Shares (members,) at ``step``, counted from 1: a line up to 1, then half a cosine."""
+        """Return shares (members,) at ``step``, counted from 1: a line up to 1, then half a cosine."""
         done = ((step - 1 - self.warmup) / self.falling).clamp(0.0, 1.0)
         share = self.final + (1 - self.final) * (1 + torch.cos(math.pi * done)) / 2
         return (step / self.warmup.clamp(min=1)).clamp(max=1.0) * share
@@ -69,7 +69,7 @@ class FlatParameters:
             start = end
 
     def spread(self, each_member: Tensor) -> Tensor:
-        """A number for each member, written out for each of its parameters: (members,) to (numbers,)."""
+        """Return a number for each member, written out for each of its parameters: (members,) to (numbers,)."""
         return each_member.to(self.values).index_select(0, self.member_of)
 
     @cached_property
@@ -82,11 +82,11 @@ class FlatParameters:
         )
 
     def by_member(self, flat: Tensor) -> Tensor:
-        """A flat buffer as (members, numbers of one member)."""
+        """Return a flat buffer as (members, numbers of one member)."""
         return torch.cat(list(self.pieces(flat)), dim=1)
 
     def pieces(self, flat: Tensor) -> list[Tensor]:
-        """Views of a flat buffer, one (members, numbers) for each parameter."""
+        """Return views of a flat buffer, one (members, numbers) for each parameter."""
         sizes = [shape[0] * _per_member(shape) for shape in self.shapes]
         return [piece.view(shape[0], -1) for piece, shape in zip(torch.split(flat, sizes), self.shapes, strict=True)]
 
@@ -126,7 +126,7 @@ class Adam:
 
     @torch.no_grad()
     def update(self) -> None:
-        """One step for all members."""
+        """Step all members once."""
         flat, gradient = self.flat, self.flat.gradients
         if self.clip is not None:
             # Member by member, so that a norm does not depend on how many there are.

@@ -52,29 +52,29 @@ class Batch:
     questions: Tensor | None = None
 
     def part(self, *index: Any) -> "Batch":
-        """The same index on every tensor."""
+        """Return the same index on every tensor."""
         return self.mapped(lambda each: each[index])
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        """The same change of every tensor."""
+        """Return the same change of every tensor."""
         read = None if self.read is None else change(self.read)
         lengths = None if self.lengths is None else change(self.lengths)
         questions = None if self.questions is None else change(self.questions)
         return Batch(change(self.inputs), change(self.targets), change(self.asked), read, lengths, questions)
 
     def tensors(self) -> tuple[Tensor | None, ...]:
-        """All six, in the order of the fields."""
+        """Return all six, in the order of the fields."""
         return (self.inputs, self.targets, self.asked, self.read, self.lengths, self.questions)
 
 
 def derived_seed(seed: int, purpose: str, number: int) -> int:
-    """A seed of its own for each purpose and place, below 2^63."""
+    """Return a seed of its own for each purpose and place, below 2^63."""
     text = f"{seed}/{purpose}/{number}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
 
 
 def draw(task: Task, length: int, count: int, seed: int, device: torch.device, split: Split) -> Examples:
-    """``count`` examples from a generator of this seed, as torch tensors on the device."""
+    """Draw ``count`` examples from a generator of this seed, as torch tensors on the device."""
     if device.type == "cpu":
         found = task.sample(draws_from(numpy.random.default_rng(seed)), count, length, split)
         return Examples(*(torch.from_numpy(numpy.ascontiguousarray(each)) for each in vars(found).values()))
@@ -83,7 +83,7 @@ def draw(task: Task, length: int, count: int, seed: int, device: torch.device, s
 
 
 def draw_questions(task: Task, inputs: Tensor, count: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
-    """So many questions to each of these texts, and their answers, from a generator of this seed."""
+    """Draw so many questions to each of these texts, and their answers, from a generator of this seed."""
     if inputs.device.type == "cpu":
         found = task.ask(draws_from(numpy.random.default_rng(seed)), inputs.numpy(), count, length)
         cells, answers = (torch.from_numpy(numpy.ascontiguousarray(each)) for each in found)
@@ -118,7 +118,7 @@ class DataSource:
         return sum(each.nbytes for each in vars(one).values()), one.inputs.nbytes
 
     def parts(self, count: int, size: int = 1) -> list[int]:
-        """So many times ``size`` examples in parts that may be drawn at once; one part where all may."""
+        """Divide so many times ``size`` examples into parts that may be drawn at once; one part where all may."""
         most = max(1, LARGEST_DRAW // (self.example_bytes[0] * size))
         return [min(most, count - first) for first in range(0, count, most)]
 
@@ -133,11 +133,12 @@ class DataSource:
             )
 
     def training_chunk(self, seeds: Sequence[int], chunk: int) -> Batch:
-        """The data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
+        """Return the data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
         return _stacked([self._chunk_of(seed, chunk) for seed in seeds], dim=1)
 
     def length_at(self, step: int) -> int:
-        """The length that the texts of a step are drawn for: from the task's shortest, evenly, up to ``length``."""
+        """Return the length that the texts of a step are drawn for: from the task's shortest, evenly, up to
+        ``length``."""
         if step >= self.growing:
             return self.length
         missing = (self.length - self.task.minimum_length) * (self.growing - step) // self.growing
@@ -158,7 +159,8 @@ class DataSource:
         return _joined(found)
 
     def _examples_of(self, steps: int, seed: int, chunk: int, part: int) -> Batch:
-        """Batches of so many steps: as the task draws them for training and, as a share of each, of full length."""
+        """Return batches of so many steps: as the task draws them for training and, as a share of each, of full
+        length."""
         full, grown = round(self.full_length * self.batch), self.length_at(chunk * CHUNK_STEPS)
         shares: tuple[tuple[int, str, Split], ...] = (
             (self.batch - full, "train", "train"),
@@ -172,7 +174,8 @@ class DataSource:
         return drawn[0] if len(drawn) == 1 else _together(drawn, lambda tensors: torch.cat(tensors, dim=1))
 
     def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
-        """Fresh examples of exactly the task's length; leading axis of seeds. ``part``: which of :meth:`parts`."""
+        """Return fresh examples of exactly the task's length; leading axis of seeds. ``part``: which of
+        :meth:`parts`."""
         drawn = [
             self._arranged(self._drawn(count, seed, purpose, number, part, "eval", self.length), 1).part(0)
             for seed in seeds
@@ -182,7 +185,8 @@ class DataSource:
     def _drawn(
         self, count: int, seed: int, purpose: str, number: int, part: int, split: Split, length: int
     ) -> Examples:
-        """Examples drawn for a length; the first part has the seed that everything has where there is one part."""
+        """Return examples drawn for a length; the first part has the seed that everything has where there is one
+        part."""
         own = derived_seed(seed, purpose if part == 0 else f"{purpose}, part {part}", number)
         if length < self.length:
             return self._padded(draw(self.task, length, count, own, self.device, split), length)
@@ -191,7 +195,8 @@ class DataSource:
         return self._within(count, own)
 
     def _padded(self, examples: Examples, length: int) -> Examples:
-        """Examples that were drawn for a shorter length, as they are at this one: padded behind, asked as before."""
+        """Return examples that were drawn for a shorter length, as they are at this one: padded behind, asked as
+        before."""
         padding = self.task.padding(self.length) or 0  # never None: ``check_limits`` refuses tasks without one
         more = self.task.positions(self.length) - self.task.positions(length)
         inputs = examples.inputs.masked_fill(examples.inputs == self.task.padding(length), padding)
@@ -235,7 +240,7 @@ class DataSource:
             )
 
     def _within(self, count: int, seed: int) -> Examples:
-        """So many training texts within the limits: more are drawn, and the first that fit are kept."""
+        """Draw so many training texts within the limits: more are drawn, and the first that fit are kept."""
         kept: list[Examples] = []
         missing, attempt = count, 0
         while missing > 0:
@@ -282,7 +287,7 @@ def data_source(
     limits: tuple[int, int] = (0, 0),
     growing: int = 0,
 ) -> DataSource:
-    """The source for a task; how many positions are asked is read off a sample of both splits.
+    """Return the source for a task; how many positions are asked is read off a sample of both splits.
 
     Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
     CPU every example is held against it.
@@ -300,7 +305,7 @@ def check_memory(task: Task, length: int, batch: int, device: torch.device) -> N
 
 
 def machine_bytes() -> int | None:
-    """The memory of this machine; None where the system does not say."""
+    """Return the memory of this machine; None where the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -308,8 +313,8 @@ def machine_bytes() -> int | None:
 
 
 def positions_asked(task: Task, length: int) -> int:
-    """At how many positions examples of the task are asked: the same number in all of exactly this length, and no more
-    in training; 0 where that is not so, and where it is more than half of the positions.
+    """Return at how many positions examples of the task are asked: the same number in all of exactly this length, and
+    no more in training; 0 where that is not so, and where it is more than half of the positions.
     """
     train, evaluation = (task.sample(draws_from(0), 64, length, each).read.sum(axis=1) for each in ("train", "eval"))
     most = int(evaluation.max())
@@ -326,7 +331,7 @@ def _stacked(batches: Sequence[Batch], dim: int) -> Batch:
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:
-    """Parts of a chunk, one after the other in steps."""
+    """Return parts of a chunk, one after the other in steps."""
     return batches[0] if len(batches) == 1 else _together(batches, torch.cat)
 
 

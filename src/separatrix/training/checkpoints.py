@@ -51,7 +51,7 @@ class Checkpoint:
 
 
 def written(checkpoint: Checkpoint) -> bytes:
-    """The checkpoint as the content of a file."""
+    """Return the checkpoint as the content of a file."""
     about = {
         "format": FORMAT,
         "group": checkpoint.group,
@@ -66,7 +66,7 @@ def written(checkpoint: Checkpoint) -> bytes:
 
 
 def read_checkpoint(content: bytes, group: str) -> Checkpoint:
-    """What :func:`written` wrote; raises :class:`DamagedCheckpointError` for anything else."""
+    """Return what :func:`written` wrote; raises :class:`DamagedCheckpointError` for anything else."""
     try:
         header = _metadata(content)
         about = parse_json(header["about"])
@@ -89,7 +89,7 @@ def read_checkpoint(content: bytes, group: str) -> Checkpoint:
 
 
 def _fits_together(found: Checkpoint) -> bool:
-    """Whether there are weights, both moments and sums of all its runs, after a number of steps."""
+    """Return whether there are weights, both moments and sums of all its runs, after a number of steps."""
     shapes = {name: tuple(each.shape) for name, each in found.tensors.items()}
     rows = {name: shape for name, shape in shapes.items() if not name.startswith(BUFFER)}
     members = len(found.runs)
@@ -109,13 +109,14 @@ def _fits_together(found: Checkpoint) -> bool:
 
 
 def _metadata(content: bytes) -> dict[str, str]:
-    """What a file says about itself."""
+    """Return what a file says about itself."""
     size = int.from_bytes(content[:8], "little")
     return parse_json(content[8 : 8 + size]).get("__metadata__", {})
 
 
 def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
-    """The checkpoint of a group of only some of the members, those that are still in training, at the same step."""
+    """Return the checkpoint of a group of only some of the members, those that are still in training, at the same
+    step."""
     rows = [place for place, run in enumerate(whole.runs) if run in members]
     tensors = {name: each[:, rows] if name == "sums" else each[rows] for name, each in whole.tensors.items()}
     runs = tuple(whole.runs[place] for place in rows)
@@ -123,7 +124,7 @@ def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
 
 
 def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:
-    """What is kept of some members as a safetensors file, one tensor for each run and parameter or buffer."""
+    """Return what is kept of some members as a safetensors file, one tensor for each run and parameter or buffer."""
     tensors: dict[str, Tensor] = {}
     for name, each in kept_tensors(ensemble.model).items():
         for member in members:
@@ -132,17 +133,17 @@ def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:
 
 
 def with_checksum(tensors: dict[str, Tensor]) -> bytes:
-    """A safetensors file that :func:`weights_of` knows to be whole."""
+    """Return a safetensors file that :func:`weights_of` knows to be whole."""
     return save(tensors, {"checksum": _checksum("", tensors)})
 
 
 def read_weights(path: Path, run: str) -> dict[str, Tensor]:
-    """What a file of weights keeps of one run, by name."""
+    """Return what a file of weights keeps of one run, by name."""
     return weights_of(read_tensors(path, LARGEST_WEIGHTS, "train the run again with --fresh"), run)
 
 
 def weights_of(content: bytes, run: str) -> dict[str, Tensor]:
-    """What the content of :func:`weights_file` keeps of one run, by name; older files have no checksum."""
+    """Return what the content of :func:`weights_file` keeps of one run, by name; older files have no checksum."""
     try:
         tensors = load(content)
         whole = _metadata(content).get("checksum", "") in ("", _checksum("", tensors))

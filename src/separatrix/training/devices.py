@@ -17,7 +17,7 @@ MOST_COMPILED_SHAPES = 64
 
 
 def device_named(name: str) -> torch.device:
-    """``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``."""
+    """Return the device of ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -32,7 +32,7 @@ def device_named(name: str) -> torch.device:
 
 
 def environment(device: torch.device, executor: str) -> dict[str, Any]:
-    """What a record says about where it was made."""
+    """Return what a record says about where it was made."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor_name()
     return {
         "device": device.type,
@@ -44,7 +44,7 @@ def environment(device: torch.device, executor: str) -> dict[str, Any]:
 
 
 def processor_name() -> str:
-    """The processor as its maker calls it, where the system tells, else its kind."""
+    """Return the processor as its maker calls it, where the system tells, else its kind."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -72,7 +72,7 @@ def prepare_process(device: torch.device, threads: int = 0) -> None:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that the memory did not suffice, on a GPU or on the host."""
+    """Return whether an error means that the memory did not suffice, on a GPU or on the host."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     # Of these torch has no class of exceptions.
@@ -81,7 +81,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def device_text(name: str, threads: int) -> str:
-    """The device for people; ``threads`` 0 means those that torch uses."""
+    """Return the device for people; ``threads`` 0 means those that torch uses."""
     device = device_named(name)
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
@@ -91,7 +91,7 @@ def device_text(name: str, threads: int) -> str:
 
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
-    """Within it torch uses this many threads; 0 changes nothing."""
+    """Let torch use this many threads within; 0 changes nothing."""
     before = torch.get_num_threads()
     torch.set_num_threads(count or before)
     try:

@@ -157,7 +157,8 @@ class Driver:
         return missing_runs(group, self.records.find(spec.name for spec in group.specs), self.full_grid)
 
     def _claimed(self, planned: Group) -> _Claim | None:
-        """The locks of a group and the members it trains with; no group when nothing is left, None when it is busy."""
+        """Return the locks of a group and the members it trains with; no group when nothing is left, None when it is
+        busy."""
         names = self.records.settled(planned.name) or [spec.name for spec in self._missing(planned)]
         locks = self._files.locked(names)
         if locks is None:
@@ -195,7 +196,7 @@ class Driver:
             self._files.save(group.name, event.content)
 
     def _ended(self, group: Group, claims: dict[str, _Claim]) -> None:
-        """A job came to its end: all runs are recorded, or it was stopped and its state is saved."""
+        """Record that a job came to its end: all runs are recorded, or it was stopped and its state is saved."""
         claim = claims.pop(group.name)
         if claim in claims.values():
             return  # another part of the planned group is still in training
@@ -206,7 +207,7 @@ class Driver:
         claim.locks.close()
 
     def _after(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
-        """The jobs that replace one that failed."""
+        """Return the jobs that replace one that failed."""
         if failure.out_of_memory:
             return self._halves(job, failure, claims)
         fresh = self._job(job.group)
@@ -220,7 +221,7 @@ class Driver:
         return [Job(fresh.group, fresh.checkpoint, attempt)]
 
     def _halves(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
-        """The two halves of a group that was too large for the memory, less what is finished."""
+        """Return the two halves of a group that was too large for the memory, less what is finished."""
         group, first = job.group, job.group.specs[0]
         if len(group.specs) == 1:
             raise SeparatrixError(
@@ -246,13 +247,13 @@ class Driver:
         ]
 
     def _job(self, group: Group) -> Job:
-        """The group with its newest checkpoint."""
+        """Return the group with its newest checkpoint."""
         self._files.tidy(group.name)
         return Job(group, self._files.checkpoint(group.name, [spec.name for spec in self._missing(group)]))
 
 
 def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> list[RunSpec]:
-    """Who has no result yet. A result of one that was stopped for others is none where all train to the end.
+    """Return who has no result yet. A result of one that was stopped for others is none where all train to the end.
 
     >>> from separatrix.training.events import Result
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
@@ -288,7 +289,7 @@ def _check_models(planned: Sequence[Group]) -> None:
 
 
 def _restricted(group: Group, names: Sequence[str]) -> Group:
-    """The group with only some of its runs."""
+    """Return the group with only some of its runs."""
     specs = tuple(spec for spec in group.specs if spec.name in names)
     if len(specs) < len(names) or not specs:
         raise SeparatrixError("the store names other runs for a group than it has; train it again with --fresh")
@@ -301,7 +302,7 @@ def _step_of(job: Job) -> int:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
+    """Let Ctrl-C only set a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
     the signal to end that clusters and containers send. Only a program's main thread can receive signals; in another
     one nothing changes.
     """

@@ -121,7 +121,7 @@ class Ensemble:
             self.step += 1
 
     def train_on(self, batch: Batch) -> None:
-        """One step on one batch."""
+        """Train one step on one batch."""
         with self._precision():
             outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths, questions=batch.questions)
             loss = losses(self.task, self.length, outputs, batch)
@@ -142,7 +142,7 @@ class Ensemble:
             self.sums.add_(torch.stack([loss.detach().double(), right.double(), asked.double()]))
 
     def for_members(self, batch: Batch) -> Batch:
-        """From an axis of seeds to one of members; a single seed is expanded without a copy."""
+        """Turn an axis of seeds into one of members; a single seed is expanded without a copy."""
         if len(self.seeds) == 1:
             return batch.mapped(lambda each: each.expand(len(self.specs), *each.shape[1:]))
         return batch.part(self.which)
@@ -155,14 +155,15 @@ class Ensemble:
     # -- measuring ---------------------------------------------------------------------------------------
 
     def training_metrics(self) -> tuple[list[float], list[float]]:
-        """Of each member the losses of the training batches since the last call, added up, and the accuracy on them."""
+        """Return of each member the losses of the training batches since the last call, added up, and the accuracy on
+        them."""
         sums = self.sums.cpu().clone()  # on a CPU the very tensor that is cleared here
         self.sums.zero_()
         return sums[0].tolist(), (sums[1] / sums[2].clamp(min=1)).tolist()
 
     @torch.no_grad()
     def accuracy(self, examples: int, purpose: str, number: int) -> list[float]:
-        """Each member's accuracy on fresh examples of exactly the task's length."""
+        """Return each member's accuracy on fresh examples of exactly the task's length."""
         right = torch.zeros(len(self.specs), dtype=torch.int64, device=self.device)
         asked = torch.zeros_like(right)
         rows = max(1, EVALUATION_ROWS // len(self.specs)) if self.device.type == "cpu" else EVALUATION_ROWS
@@ -203,7 +204,7 @@ class Ensemble:
         return {"weights": self.flat.values, "first": self.adam.first, "second": self.adam.second}
 
     def state_tensors(self) -> list[Tensor]:
-        """Everything that a step changes in place."""
+        """Return everything that a step changes in place."""
         return [*self._flat().values(), *self.kept.values(), self.flat.gradients, self.adam.step, self.sums]
 
     def _restore(self, rows: dict[str, Tensor], kept: dict[str, Tensor], step: Tensor) -> None:
@@ -216,7 +217,8 @@ class Ensemble:
     # -- saving ------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that training goes on from, members first but for the sums, on the CPU; see ``checkpoints``."""
+        """Return everything that training goes on from, members first but for the sums, on the CPU; see
+        ``checkpoints``."""
         found = {name: self.flat.by_member(tensor).cpu().contiguous() for name, tensor in self._flat().items()}
         kept = {f"{BUFFER}{name}": tensor.cpu().clone() for name, tensor in self.kept.items()}
         return {**found, **kept, "sums": self.sums.cpu().clone()}
@@ -240,7 +242,7 @@ class Ensemble:
         self.sums.copy_(tensors["sums"])
 
     def numbers_of_one_member(self) -> int:
-        """How many parameters one member has."""
+        """Return how many parameters one member has."""
         return self.flat.values.numel() // len(self.specs)
 
 

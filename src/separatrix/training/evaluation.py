@@ -45,7 +45,7 @@ class Evaluation:
     by_position: tuple[AtPosition, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return asdict(self)
 
 
@@ -58,7 +58,8 @@ def evaluate_run(
     seed: int = 0,
     trusted: Collection[str] = (),
 ) -> Evaluation:
-    """The model of a finished run on fresh examples, of its own length if none is given; as :func:`trained_model`."""
+    """Return the model of a finished run on fresh examples, of its own length if none is given; as
+    :func:`trained_model`."""
     model = trained_model(record, files, trusted)
     chosen = record.spec.length if length is None else length
     return evaluate(model, record.spec.the_task(), record.spec.length, chosen, examples=examples, seed=seed)
@@ -68,7 +69,7 @@ def evaluate_run(
 def evaluate(
     model: SequenceModel, task: Task, trained: int, length: int, *, examples: int = 5000, seed: int = 0
 ) -> Evaluation:
-    """A model of one member that was made for ``trained`` symbols, on fresh examples of exactly ``length``."""
+    """Return a model of one member that was made for ``trained`` symbols, on fresh examples of exactly ``length``."""
     if examples < 1:
         raise SeparatrixError(f"examples={examples} must be at least 1")
     task.check_length(length)
@@ -123,7 +124,8 @@ def _by_position(task: Task, length: int, outputs: Tensor, batch: Batch, positio
 
 
 def _known_tokens(task: Task, trained: int, length: int) -> Tensor | None:
-    """The token of the model for each token at another length; None where cells are numbers or all are the same."""
+    """Return the token of the model for each token at another length; None where cells are numbers or all are the
+    same."""
     if task.features(length) or length == trained:
         return None
     own, other = task.vocabulary(trained), task.vocabulary(length)

@@ -32,7 +32,7 @@ class Result:
     parameters: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 

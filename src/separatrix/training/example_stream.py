@@ -50,7 +50,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
         return self.examples.card()
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        """The examples of this process, or of this worker."""
+        """Yield the examples of this process, or of this worker."""
         worker = get_worker_info()
         first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
         for inputs, labels in self.examples.blocks(first, step):
@@ -58,7 +58,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
                 yield {"input_ids": row, "labels": answers}
 
     def __len__(self) -> int:
-        """How many examples there are; a stream without end has no length."""
+        """Return how many examples there are; a stream without end has no length."""
         if self.examples.count is None:
             raise TypeError("this stream has no end; give count= for one that has")
         return self.examples.count
@@ -68,7 +68,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
         return self.examples.export(Path(folder), kind)
 
     def as_dict(self) -> dict[str, Any]:
-        """What the stream is, without its examples."""
+        """Return what the stream is, without its examples."""
         of = self.examples
         return {
             "task": of.task.name, "parameters": dict(of.task.parameters()),
@@ -76,7 +76,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
         }  # fmt: skip
 
     def sheet(self) -> Sheet:
-        """What the stream is, and its first example."""
+        """Return what the stream is, and its first example."""
         of = self.examples
         facts = [Fact(name, str(value)) for name, value in self.as_dict().items() if value not in (None, {})]
         inputs, labels = ExampleSet(of.task, of.length, of.split, of.seed, 1).block(0)

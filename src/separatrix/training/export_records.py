@@ -26,7 +26,8 @@ DIGITS = 6
 
 
 def flat_row(record: Record) -> dict[str, Any]:
-    """A run as one row of a table: the fields of its description next to those of its result; nested ones as JSON."""
+    """Return a run as one row of a table: the fields of its description next to those of its result; nested ones as
+    JSON."""
     plain = record.as_dict()
     described = plain.pop("spec")
     spec = {name: described.get(name, getattr(record.spec, name)) for name in FIELDS}
@@ -38,7 +39,7 @@ def flat_row(record: Record) -> dict[str, Any]:
 
 
 def curve_rows(source: RunSource, records: Sequence[Record]) -> list[dict[str, Any]]:
-    """All points of runs as rows of one long table."""
+    """Return all points of runs as rows of one long table."""
     return [
         {
             "run": record.spec.name,

@@ -40,7 +40,7 @@ LARGEST_FILE = 1 << 30
 
 
 def snapshot_name(run: str, step: int) -> str:
-    """Where the weights of a run at a step lie in the folder next to the file.
+    """Return where the weights of a run at a step lie in the folder next to the file.
 
     >>> snapshot_name("0a1b", 500)
     'snapshots/0a1b-500.safetensors'
@@ -116,11 +116,11 @@ class ExportedRecords:
             raise SeparatrixError(f"{path} is not a whole file of exported runs ({str(error)[:100]!r})") from error
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
-        """Those of the named runs that are there."""
+        """Return those of the named runs that are there."""
         return {name: self._record(name) for name in names if name in self._records or name in self._unchecked}
 
     def get(self, name: str) -> Record:
-        """The run of a name or of the beginning of one."""
+        """Return the run of a name or of the beginning of one."""
         found = [each for each in (*self._records, *self._unchecked) if each.startswith(name)] if name else []
         if not found:
             places = ", ".join(map(str, self.paths))
@@ -130,24 +130,24 @@ class ExportedRecords:
         return self._record(found[0])
 
     def all(self) -> list[Record]:
-        """Every run, by the time it finished."""
+        """Return every run, by the time it finished."""
         return self.newest(len(self._records) + len(self._unchecked))
 
     def newest(self, limit: int) -> list[Record]:
-        """The last ``limit`` runs of :meth:`all`; no others are checked."""
+        """Return the last ``limit`` runs of :meth:`all`; no others are checked."""
         times = [(record.finished_at, name) for name, record in self._records.items()]
         times += [(row[FINISHED_AT], name) for name, (_, row) in self._unchecked.items()]
         return [self._record(name) for _, name in sorted(times)[-limit:]] if limit else []
 
     def curve(self, name: str) -> list[Point]:
-        """The points of a run, in order of steps."""
+        """Return the points of a run, in order of steps."""
         if name not in self._curves and name in self._stores:
             path = self._stores[name]
             self._curves[name] = [checked_point(path, *row) for row in self._rows(path)[0].get(name, [])]
         return self._curves.get(name, [])
 
     def snapshots(self, name: str) -> dict[int, Path]:
-        """Files with weights that a run kept, by step."""
+        """Return the files with weights that a run kept, by step."""
         if name not in self._snapshots and name in self._stores:
             path = self._stores[name]
             folder, rows = kept_folder(path), self._rows(path)[1].get(name, [])
@@ -162,23 +162,24 @@ class ExportedRecords:
         return self._records[name]
 
     def _rows(self, path: Path) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-        """The rows of all curves of a store and of all weights that its runs kept, read once."""
+        """Return the rows of all curves of a store and of all weights that its runs kept, read once."""
         if path not in self._rows_of:
             with Records(path, create=False) as store:
                 self._rows_of[path] = store.rows_of_curves(), store.rows_of_snapshots()
         return self._rows_of[path]
 
     def not_here(self) -> dict[str, int]:
-        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
+        """Return how many runs there are of each task that is not here; :meth:`all` leaves them out."""
         return dict(self._not_here)
 
     def folders(self) -> list[Path]:
-        """Where the files lie."""
+        """Return where the files lie."""
         return list(dict.fromkeys(path.parent for path in self.paths))
 
 
 def run_files(path: Path) -> list[Path]:
-    """The file itself, or of a folder and those below it the JSON files that are exported runs and the stores."""
+    """Return the file itself, or of a folder and those below it the JSON files that are exported runs and the
+    stores."""
     if not path.is_dir():
         return [path]
     beginning = f'{{"format": "{FORMAT}"'.encode()

@@ -107,7 +107,8 @@ def train(
 
 @contextmanager
 def _explained(ensemble: Ensemble) -> Iterator[None]:
-    """An error in a user's own code as one line that says where; it was right on the trial, and fails only now."""
+    """Yield an error in a user's own code as one line that says where; it was right on the trial, and fails only
+    now."""
     try:
         yield
     except Exception as error:
@@ -131,7 +132,7 @@ class _Pace:
         self.last = time.monotonic()
 
     def due(self, now: float) -> bool:
-        """Whether enough time has passed since the last one."""
+        """Return whether enough time has passed since the last one."""
         return now - self.last > self.pause
 
     def saved(self, began: float) -> None:
@@ -141,7 +142,7 @@ class _Pace:
 
 
 def _begun(group: Group, device: torch.device, checkpoint: bytes | None) -> tuple[Ensemble, float]:
-    """The ensemble at its start or where the checkpoint left it, and the seconds it had trained by then."""
+    """Return the ensemble at its start or where the checkpoint left it, and the seconds it had trained by then."""
     if checkpoint is None:
         return Ensemble(group.specs, device), 0.0
     found = read_checkpoint(checkpoint, group.name)
@@ -163,7 +164,7 @@ def _measured(ensemble: Ensemble) -> tuple[Point, ...]:
 
 
 def _endings(group: Group, ensemble: Ensemble, points: Sequence[Point]) -> tuple[dict[int, Ending], list[float] | None]:
-    """Who leaves now and why; and the accuracies of the full evaluation where there was one."""
+    """Return who leaves now and why; and the accuracies of the full evaluation where there was one."""
     endings: dict[int, Ending] = {
         member: "diverged" for member, point in enumerate(points) if not math.isfinite(point.loss)
     }

@@ -26,7 +26,7 @@ class GroupFiles:
         self.folder, self.said = folder, said
 
     def locked(self, runs: Iterable[str]) -> ExitStack | None:
-        """The locks of all these runs until it is closed, or None when another process has one of them."""
+        """Return the locks of all these runs until it is closed, or None when another process has one of them."""
         folder = self.folder / LOCKS
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
@@ -55,7 +55,7 @@ class GroupFiles:
         write_atomically(path, content)
 
     def checkpoint(self, group: str, needed: Collection[str]) -> bytes | None:
-        """The newest checkpoint that is whole and in which the ``needed`` runs are still in training."""
+        """Return the newest checkpoint that is whole and in which the ``needed`` runs are still in training."""
         from separatrix.training.checkpoints import read_checkpoint  # torch, which those who only list files do without
 
         newest = self._newest(group)
@@ -76,7 +76,7 @@ class GroupFiles:
         return None
 
     def remove_checkpoints(self, group: str) -> None:
-        """The group is done, or is to start anew."""
+        """Remove the checkpoints of a group that is done, or is to start anew."""
         for path in (self._newest(group), self._newest(group).with_suffix(".previous")):
             path.unlink(missing_ok=True)
 

@@ -46,7 +46,8 @@ def groups_of(specs: Iterable[RunSpec]) -> list[Group]:
 
 
 def halving_rungs(steps: int, members: int, every: int) -> tuple[int, ...]:
-    """Steps at which half of the members leave, doubling up to half of the run, so that one or two are left at the end.
+    """Return steps at which half of the members leave, doubling up to half of the run, so that one or two are left at
+    the end.
 
     >>> halving_rungs(8000, 7, 500)
     (2000, 4000)

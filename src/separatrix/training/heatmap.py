@@ -25,13 +25,13 @@ class HeatMap:
     best: Mapping[tuple[str, str], Record]
 
     def accuracy(self, row: str, column: str) -> float | None:
-        """The best accuracy of a cell, from 0 to 1; None where nothing is recorded."""
+        """Return the best accuracy of a cell, from 0 to 1; None where nothing is recorded."""
         record = self.best.get((row, column))
         return None if record is None else record.result.accuracy
 
 
 def table_axes(axes: Sequence[str]) -> tuple[str, str]:
-    """The fields that are a sweep's rows and columns by default: architectures and lengths where those vary.
+    """Return the fields that are a sweep's rows and columns by default: architectures and lengths where those vary.
 
     >>> table_axes(["architecture", "length", "batch"]), table_axes(["batch", "clip"]), table_axes(["length"])
     (('architecture', 'length'), ('batch', 'clip'), ('architecture', 'length'))
@@ -47,7 +47,7 @@ def table_axes(axes: Sequence[str]) -> tuple[str, str]:
 def heat_maps(
     cells: Sequence[Cell], found: Mapping[str, Record], rows_and_columns: tuple[str, str] | None = None
 ) -> list[HeatMap]:
-    """The tables of a sweep's cells, with the axes of :func:`table_axes` unless others are given."""
+    """Return the tables of a sweep's cells, with the axes of :func:`table_axes` unless others are given."""
     axes = [name for name, _ in cells[0].coordinates]
     for each in rows_and_columns or ():
         if each not in axes:

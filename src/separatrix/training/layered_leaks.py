@@ -29,7 +29,8 @@ All of it at once keeps a model from learning the task.
 
 
 def layered_losses(model: SequenceModel, groups: Groups, margin: float, done: Tensor) -> Tensor:
-    """What gaps lack of the margin and deviations of theirs, each on average, after a share of training: (members,)."""
+    """Return what gaps lack of the margin and deviations of theirs, each on average, after a share of training:
+    (members,)."""
     first, second = model.blocks
     assert isinstance(first, Block) and isinstance(second, Block)
     share = ((done - QUIET) / GROWING).clamp(0, 1)
@@ -43,7 +44,7 @@ def layered_losses(model: SequenceModel, groups: Groups, margin: float, done: Te
 
 
 def behind(model: SequenceModel, first: Block, groups: Groups) -> tuple[Tensor, Tensor]:
-    """What the first layer makes of groups by themselves, and of questions.
+    """Return what the first layer makes of groups by themselves, and of questions.
 
     (members, groups, choices of a group's tokens, places, width), and (members, questions, 1, width).
     """
@@ -81,7 +82,8 @@ def local_gaps(model: SequenceModel, block: Block, groups: Groups) -> list[Tenso
 
 
 def asked_gaps(second: Block, keys: Tensor, asked: Tensor, groups: Groups) -> Tensor:
-    """How far the asked group is above all others in the second layer: (members, heads, questions and groups)."""
+    """Return how far the asked group is above all others in the second layer: (members, heads, questions and
+    groups)."""
     count, device = groups.number, keys.device
     symbols = torch.tensor(list(product(*groups.tokens)), device=device)
     asking = torch.tensor(groups.asking, device=device)[:, None]
@@ -104,13 +106,13 @@ def asked_gaps(second: Block, keys: Tensor, asked: Tensor, groups: Groups) -> Te
 
 
 def _embedded(model: SequenceModel, places: Tensor, tokens: range) -> Tensor:
-    """The vectors (members, places, tokens, width) of all tokens at these places."""
+    """Return the vectors (members, places, tokens, width) of all tokens at these places."""
     assert isinstance(model.embedding, EnsembleEmbedding) and model.positions is not None
     return model.embedding.weight[:, None, tokens.start : tokens.stop] + model.positions.table[:, places][:, :, None]
 
 
 def _passed(model: SequenceModel, block: Block, tokens: Tensor, places: Tensor) -> Tensor:
-    """Texts of one group (…, size) behind the first layer: (members, …, size, width)."""
+    """Return texts of one group (…, size) behind the first layer: (members, …, size, width)."""
     assert isinstance(model.embedding, EnsembleEmbedding) and model.positions is not None
     x = model.embedding.weight[:, tokens] + model.positions.table[:, places.expand_as(tokens)]
     shape = x.shape
@@ -119,7 +121,7 @@ def _passed(model: SequenceModel, block: Block, tokens: Tensor, places: Tensor) 
 
 
 def _parts(block: Block, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries and keys (members, …, heads, coordinates) of vectors."""
+    """Return queries and keys (members, …, heads, coordinates) of vectors."""
     mixer, norm = block.mixer, block.norm
     assert isinstance(mixer, SelfAttention) and norm is not None
     weight, bias, width = mixer.project.weight, mixer.project.bias, mixer.width
@@ -131,7 +133,7 @@ def _parts(block: Block, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _scores(query: Tensor, key: Tensor, block: Block) -> Tensor:
-    """Scores (members, heads, places, tokens, places, tokens)."""
+    """Return scores (members, heads, places, tokens, places, tokens)."""
     mixer = block.mixer
     assert isinstance(mixer, SelfAttention)
     return torch.einsum("mpahi,mjshi->mhpajs", query, key) * mixer.scale

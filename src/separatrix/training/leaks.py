@@ -51,7 +51,7 @@ def check_leaks(run: RunSpec) -> None:
 
 
 def gaps(model: SequenceModel, length: int) -> Tensor:
-    """The gaps of all members, heads and questions: (members, heads, length)."""
+    """Return the gaps of all members, heads and questions: (members, heads, length)."""
     block, positions = model.blocks[0], model.positions
     assert isinstance(block, Block) and block.norm is not None
     mixer = block.mixer
@@ -80,5 +80,5 @@ def gaps(model: SequenceModel, length: int) -> Tensor:
 
 
 def leak_losses(model: SequenceModel, length: int, margin: float) -> Tensor:
-    """What each member's gaps lack of the margin, on average: (members,)."""
+    """Return what each member's gaps lack of the margin, on average: (members,)."""
     return (margin - gaps(model, length)).clamp(min=0).mean(dim=(1, 2))

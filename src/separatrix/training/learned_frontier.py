@@ -60,11 +60,11 @@ class Ladder:
                     self.cell(pattern, width, length)
 
     def model(self, pattern: str, width: int) -> str:
-        """The model of a width, in its canonical form."""
+        """Return the model of a width, in its canonical form."""
         return str(parse_spec(_WIDTH.sub(lambda found: f"{found[1]}{width}", pattern)))
 
     def cell(self, pattern: str, width: int, length: int) -> Cell:
-        """The runs that decide whether a width learns a length."""
+        """Return the runs that decide whether a width learns a length."""
         model = self.model(pattern, width)
         base = RunSpec(
             task=self.task, architecture=model, length=length, learning_rate=self.learning_rates[0], steps=self.steps,
@@ -112,7 +112,7 @@ class FrontierPoint:
         return next((rung for rung in self.rungs if not rung.learned), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "pattern": self.pattern,
             "width": self.width,
@@ -158,8 +158,8 @@ def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) ->
 
 
 def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str, str]:
-    """The longest N that the catalog's bounds leave open to a model on a task, whose bound it is, and the arithmetic
-    that it holds for.
+    """Return the longest N that the catalog's bounds leave open to a model on a task, whose bound it is, and the
+    arithmetic that it holds for.
 
     None where no bound bites: attention carries keys and values of the whole input, or nothing is known of the task.
     """
@@ -167,8 +167,8 @@ def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int
 
 
 def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tuple[int, str, str]], list[Judgement]]":
-    """Longest lengths, claims and arithmetics of all bounds that bite on a model that torch runs, and the bounds of
-    somebody's own that are refuted."""
+    """Return longest lengths, claims and arithmetics of all bounds that bite on a model that torch runs, and the bounds
+    of somebody's own that are refuted."""
     from separatrix.bounds import floating, limits, protocol_bounds
 
     found = bounded_as(spec, run.length, precision)

@@ -14,7 +14,7 @@ from separatrix.training.batches import Batch
 
 
 def losses(task: Task, length: int, outputs: Tensor, batch: Batch) -> Tensor:
-    """The loss of each member: outputs (members, batch, reads, classes) give (members,)."""
+    """Return the loss of each member: outputs (members, batch, reads, classes) give (members,)."""
     members = outputs.shape[0]
     asked = batch.asked.to(outputs.dtype if outputs.dtype == torch.float64 else torch.float32)
     if task.classes(length):
@@ -32,7 +32,7 @@ def losses(task: Task, length: int, outputs: Tensor, batch: Batch) -> Tensor:
 
 
 def scores(task: Task, length: int, outputs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Right answers and questions of each member, int64 (members,), counted as the task's scoring says."""
+    """Return right answers and questions of each member, int64 (members,), counted as the task's scoring says."""
     if task.classes(length):
         right = outputs.argmax(dim=-1) == batch.targets
     else:

@@ -11,15 +11,15 @@ class Observer(Protocol):
     """Whoever wants to see what happens, such as a progress bar."""
 
     def started(self, group: Group, step: int) -> None:
-        """A group starts, or goes on after ``step`` steps."""
+        """Note that a group starts, or resumes after ``step`` steps."""
         ...
 
     def happened(self, group: Group, event: Event) -> None:
-        """An event, after it was recorded."""
+        """Note an event, after it was recorded."""
         ...
 
     def said(self, message: str) -> None:
-        """Something a person should know: a damaged checkpoint, a lost worker, a group that was split."""
+        """Show something a person should know: a damaged checkpoint, a lost worker, a group that was split."""
         ...
 
 
@@ -30,16 +30,16 @@ class Observers:
         self.observers = tuple(observers)
 
     def started(self, group: Group, step: int) -> None:
-        """A group starts, or goes on after ``step`` steps."""
+        """Note that a group starts, or resumes after ``step`` steps."""
         for each in self.observers:
             each.started(group, step)
 
     def happened(self, group: Group, event: Event) -> None:
-        """An event, after it was recorded."""
+        """Note an event, after it was recorded."""
         for each in self.observers:
             each.happened(group, event)
 
     def said(self, message: str) -> None:
-        """Something a person should know."""
+        """Show something a person should know."""
         for each in self.observers:
             each.said(message)

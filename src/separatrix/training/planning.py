@@ -115,7 +115,7 @@ class Plan:
         return max(max(times, default=0.0), sum(times) / max(1, self.workers))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         seconds = self.seconds
         bases = [each.basis for each in self.groups if not each.done]
         return {
@@ -131,7 +131,7 @@ class Plan:
 
 
 def phases(group: Group) -> list[tuple[int, int, int]]:
-    """(first step, last step, members) between the rungs, if members leave only there."""
+    """Return (first step, last step, members) between the rungs, if members leave only there."""
     steps, left, found, start = group.specs[0].steps, len(group.specs), list[tuple[int, int, int]](), 0
     for rung in (*group.rungs, steps):
         if rung > start:
@@ -207,7 +207,8 @@ def _between(key: tuple[Any, ...], known: Mapping[Any, Timing]) -> Timing | None
 
 
 def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
-    """The time of a step; None where the memory did not suffice, which is for the training to split or to refuse."""
+    """Return the time of a step; None where the memory did not suffice, which is for the training to split or to
+    refuse."""
     first = specs[0]
     check_trainable(parse_spec(first.architecture))
     try:
@@ -249,7 +250,8 @@ def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
 
 
 def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> dict[Any, Timing]:
-    """Timings from records made on this device with as many threads, by :func:`cost_key`; evaluation is within them.
+    """Return timings from records made on this device with as many threads, by :func:`cost_key`; evaluation is within
+    them.
 
     Only runs that ended with their group's first ones say how long a step with all members takes.
     """

@@ -22,7 +22,7 @@ RECIPES = ("paper", "strong")
 
 
 def recipe_fields(recipe: str, task: Task, steps: int) -> Mapping[str, Any]:
-    """The fields of a run that a recipe sets."""
+    """Return the fields of a run that a recipe sets."""
     if recipe not in RECIPES:
         raise UnknownNameError("recipe", recipe, RECIPES)
     if recipe == "paper":

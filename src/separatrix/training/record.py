@@ -37,7 +37,7 @@ class Record:
         return max(self.curve, key=lambda point: (point.accuracy, -point.step), default=None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "name": self.spec.name,
             "spec": self.spec.as_dict(),
@@ -51,9 +51,9 @@ class Record:
 
 
 def best_of(records: Iterable[Record]) -> Record | None:
-    """The most accurate of some records. Of equal ones, the one that reached its goal in fewer steps, else the one of
-    the lower loss: at accuracy 0 only the loss shows which run learned more. One that diverged is only the best of
-    others that did.
+    """Return the most accurate of some records. Of equal ones, the one that reached its goal in fewer steps, else the
+    one of the lower loss: at accuracy 0 only the loss shows which run learned more. One that diverged is only the best
+    of others that did.
     """
 
     def key(record: Record) -> tuple[bool, float, float, float, str]:
@@ -65,12 +65,12 @@ def best_of(records: Iterable[Record]) -> Record | None:
 
 
 def known_number(value: float) -> float | None:
-    """SQLite has no NaN; a missing loss is a loss that was not a number."""
+    """Return a loss from SQLite, which has no NaN: a missing one was not a number."""
     return value if value == value and abs(value) != float("inf") else None
 
 
 def kept_folder(path: Path) -> Path:
-    """Where the weights of the runs of a store or an exported file are.
+    """Return where the weights of the runs of a store or an exported file are.
 
     >>> kept_folder(Path("runs.sqlite")).name
     'runs.files'
@@ -79,7 +79,7 @@ def kept_folder(path: Path) -> Path:
 
 
 def kept_file(files: Path, name: Any) -> Path:
-    """A file of weights that a store names; it must lie in the folder next to the store.
+    """Return a file of weights that a store names; it must lie in the folder next to the store.
 
     >>> kept_file(Path("runs.files"), "weights/0a1b.safetensors").name
     '0a1b.safetensors'
@@ -91,7 +91,7 @@ def kept_file(files: Path, name: Any) -> Path:
 
 
 def snapshot_entry(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
-    """A row of the table ``snapshots``: the step and the file.
+    """Return a row of the table ``snapshots``: the step and the file.
 
     >>> step, file = snapshot_entry("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
     >>> step, file.name
@@ -103,7 +103,8 @@ def snapshot_entry(where: object, files: Path, run: Any, step: Any, file: Any) -
 
 
 def record_from_row(row: Row, where: object) -> Record:
-    """A run from its row in the table ``runs``; raises a one-line error, which names ``where``, unless it is one."""
+    """Return a run from its row in the table ``runs``; raises a one-line error, which names ``where``, unless it is
+    one."""
     name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
     described, result = checked_run(where, name, spec, ending, step, accuracy, loss, seconds, parameters)
     kept = None if weights is None else checked_text(where, name, weights)

@@ -58,7 +58,7 @@ ENVIRONMENT_VARIABLE = "SEPARATRIX_STORE"
 
 
 def store_path(given: Path | None) -> Path:
-    """The store that was named, or the one in the environment variable SEPARATRIX_STORE, or ``runs.sqlite``.
+    """Return the store that was named, or the one in the environment variable SEPARATRIX_STORE, or ``runs.sqlite``.
 
     >>> store_path(Path("mine.sqlite")).name
     'mine.sqlite'
@@ -103,7 +103,7 @@ class Records:
     # -- writing -----------------------------------------------------------------------------------------
 
     def add_points(self, points: Iterable[Point]) -> None:
-        """Points of curves; one that is there already stays as it is."""
+        """Add points of curves; one that is there already stays as it is."""
         rows = [(p.run, p.step, known_number(p.loss), p.training_accuracy, p.accuracy) for p in points]
         with self._explained(), self._transaction():
             self._connection.executemany("INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?, ?)", rows)
@@ -111,7 +111,7 @@ class Records:
     def add_results(
         self, specs: Sequence[RunSpec], results: Sequence[Result], environment: dict[str, Any], weights: str | None
     ) -> None:
-        """Finished runs; a result that is there already stays, unless that run had been stopped for others."""
+        """Add finished runs; a result that is there already stays, unless that run had been stopped for others."""
         by_name = {spec.name: spec for spec in specs}
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         with self._explained(), self._transaction():
@@ -127,13 +127,14 @@ class Records:
                 self._connection.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
 
     def add_snapshots(self, runs: Sequence[str], step: int, file: str) -> None:
-        """Where the weights of runs after ``step`` steps were kept, relative to ``files``."""
+        """Record where the weights of runs after ``step`` steps were kept, relative to ``files``."""
         with self._explained(), self._transaction():
             rows = [(run, step, file) for run in runs]
             self._connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", rows)
 
     def settle(self, planned: str, members: Sequence[str]) -> tuple[str, ...]:
-        """Who trains in a planned group: what was settled when it first started, else ``members`` from now on."""
+        """Return who trains in a planned group: what was settled when it first started, else ``members`` from now
+        on."""
         with self._explained(), self._transaction():
             text = json.dumps(list(members))
             self._connection.execute("INSERT OR IGNORE INTO groups VALUES (?, ?)", (planned, text))
@@ -142,13 +143,13 @@ class Records:
         return found
 
     def settled(self, planned: str) -> tuple[str, ...] | None:
-        """The members settled for a planned group that has started and is not done; None for others."""
+        """Return the members settled for a planned group that has started and is not done; None for others."""
         with self._explained():
             found = self._connection.execute("SELECT members FROM groups WHERE planned=?", (planned,)).fetchone()
         return None if found is None else _names(found[0], self.path)
 
     def forget_group(self, planned: str) -> None:
-        """The group is done, or is to be settled anew."""
+        """Forget a group that is done, or is to be settled anew."""
         with self._explained(), self._transaction():
             self._connection.execute("DELETE FROM groups WHERE planned=?", (planned,))
 
@@ -164,7 +165,7 @@ class Records:
     # -- reading -----------------------------------------------------------------------------------------
 
     def get(self, name: str) -> Record:
-        """The run of a name or of the beginning of one."""
+        """Return the run of a name or of the beginning of one."""
         with self._explained():
             # A bound parameter and an escape: a name typed by a person is data, never a pattern.
             pattern = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -179,7 +180,7 @@ class Records:
         return record_from_row(rows[0], self.path)
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
-        """Those of the named runs that are finished."""
+        """Return those of the named runs that are finished."""
         found: dict[str, Record] = {}
         with self._explained():
             for name in names:
@@ -189,11 +190,11 @@ class Records:
         return found
 
     def all(self) -> list[Record]:
-        """Every finished run of a task that is here, by the time it finished."""
+        """Return every finished run of a task that is here, by the time it finished."""
         return self.newest(None)
 
     def newest(self, limit: int | None) -> list[Record]:
-        """The last ``limit`` runs of :meth:`all`; no others are checked."""
+        """Return the last ``limit`` runs of :meth:`all`; no others are checked."""
         found: list[Record] = []
         for row in reversed(self.rows()):
             if len(found) == limit:
@@ -203,43 +204,43 @@ class Records:
         return found[::-1]
 
     def not_here(self) -> dict[str, int]:
-        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
+        """Return how many runs there are of each task that is not here; :meth:`all` leaves them out."""
         return Counter(task for row in self.rows() if (task := task_not_here(row[SPEC])) is not None)
 
     def rows(self) -> list[Row]:
-        """The finished runs as they are in the store, by the time they finished; nothing is checked."""
+        """Return the finished runs as they are in the store, by the time they finished; nothing is checked."""
         with self._explained():
             return self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
 
     def rows_of_curves(self) -> dict[str, list[Row]]:
-        """The points of all runs as they are in the store, in order of steps; nothing is checked."""
+        """Return the points of all runs as they are in the store, in order of steps; nothing is checked."""
         query = "SELECT run, step, loss, training_accuracy, accuracy FROM points ORDER BY run, step"
         return self._by_run(query)
 
     def rows_of_snapshots(self) -> dict[str, list[Row]]:
-        """The files with weights of all runs as they are in the store, in order of steps; nothing is checked."""
+        """Return the files with weights of all runs as they are in the store, in order of steps; nothing is checked."""
         return self._by_run("SELECT run, step, file FROM snapshots ORDER BY run, step")
 
     def curve(self, name: str) -> list[Point]:
-        """The points of a run, in order of steps."""
+        """Return the points of a run, in order of steps."""
         with self._explained():
             query = "SELECT run, step, loss, training_accuracy, accuracy FROM points WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
         return [checked_point(self.path, *row) for row in rows]
 
     def snapshots(self, name: str) -> dict[int, Path]:
-        """The files with a run's weights after the steps that its description names, by step."""
+        """Return the files with a run's weights after the steps that its description names, by step."""
         with self._explained():
             query = "SELECT step, file FROM snapshots WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
         return dict(snapshot_entry(self.path, self.files, name, *row) for row in rows)
 
     def folders(self) -> list[Path]:
-        """Where the store lies."""
+        """Return where the store lies."""
         return [self.path.parent]
 
     def frame(self) -> "pandas.DataFrame":
-        """All runs as a pandas table, one row each: the fields of the run next to those of its result."""
+        """Return all runs as a pandas table, one row each: the fields of the run next to those of its result."""
         require("a table of runs", "pandas")
         import pandas
 

@@ -28,7 +28,7 @@ class TaskNotHereError(SeparatrixError):
 
 
 def task_not_here(spec: Any) -> str | None:
-    """The task of a description that nothing here defines; None for others, and for what is not a description.
+    """Return the task of a description that nothing here defines; None for others, and for what is not a description.
 
     >>> task_not_here('{"task": "theirs"}'), task_not_here('{"task": "dyck"}'), task_not_here("{")
     ('theirs', None, None)
@@ -44,7 +44,7 @@ def task_not_here(spec: Any) -> str | None:
 def checked_run(
     where: object, name: Any, spec: Any, ending: Any, step: Any, accuracy: Any, loss: Any, seconds: Any, parameters: Any
 ) -> tuple[RunSpec, Result]:
-    """A run's description and result; ``where`` names the file in messages."""
+    """Return a run's description and result; ``where`` names the file in messages."""
     try:
         plain = spec if isinstance(spec, Mapping) else parse_json(spec)
         task = plain.get("task") if isinstance(plain, Mapping) else None
@@ -66,19 +66,20 @@ def checked_run(
 
 
 def recorded_spec(plain: Any) -> RunSpec:
-    """A description from a store; one that says nothing of its start was made before the second."""
+    """Return a description from a store; one that says nothing of its start was made before the second."""
     return spec_from({"start": 1, **plain} if isinstance(plain, Mapping) else plain)
 
 
 def checked_point(where: object, run: Any, step: Any, loss: Any, training: Any, accuracy: Any) -> Point:
-    """One point of a curve."""
+    """Return one point of a curve."""
     if not (is_count(step) and is_share(training) and is_share(accuracy) and (loss is None or is_number(loss))):
         raise damaged(where, run, "a point of its curve holds no such numbers")
     return Point(run, step, float("nan") if loss is None else float(loss), float(training), float(accuracy))
 
 
 def checked_environment(where: object, run: Any, value: Any) -> dict[str, Any]:
-    """Where a run was made: an object of JSON, as plain data or as a text; how many trained with it is a count."""
+    """Return where a run was made: an object of JSON, as plain data or as a text; how many trained with it is a
+    count."""
     try:
         found = value if isinstance(value, dict) else parse_json(value)
     except (ValueError, TypeError):
@@ -92,28 +93,28 @@ def checked_environment(where: object, run: Any, value: Any) -> dict[str, Any]:
 
 
 def checked_text(where: object, run: Any, value: Any) -> str:
-    """A short text, such as a time or the name of a file."""
+    """Return a short text, such as a time or the name of a file."""
     if not isinstance(value, str) or len(value) > 1000:
         raise damaged(where, run, f"{str(value)[:40]!r} is not a time or a file")
     return value
 
 
 def damaged(where: object, run: Any, reason: str) -> SeparatrixError:
-    """The error that names a file and one of its runs."""
+    """Return the error that names a file and one of its runs."""
     shown = str(run)[:40]
     return SeparatrixError(f"{where}: the record of run {shown} is damaged: {reason}; put a copy of the file back")
 
 
 def is_count(value: Any) -> bool:
-    """A whole number from 0."""
+    """Return a whole number from 0."""
     return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
 def is_number(value: Any) -> bool:
-    """A number that is finite."""
+    """Return a number that is finite."""
     return type(value) in (int, float) and -1e300 < value < 1e300
 
 
 def is_share(value: Any) -> bool:
-    """A number from 0 to 1."""
+    """Return a number from 0 to 1."""
     return type(value) in (int, float) and 0 <= value <= 1

@@ -12,33 +12,33 @@ class RunSource(Protocol):
     """Whatever finished runs can be read from: an open store, or files that were exported from one."""
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
-        """Those of the named runs that are there."""
+        """Return those of the named runs that are there."""
         ...
 
     def get(self, name: str) -> Record:
-        """The run of a name or of the beginning of one."""
+        """Return the run of a name or of the beginning of one."""
         ...
 
     def all(self) -> list[Record]:
-        """Every run of a task that is here, by the time it finished."""
+        """Return every run of a task that is here, by the time it finished."""
         ...
 
     def newest(self, limit: int) -> list[Record]:
-        """The last so many of :meth:`all`, which is by the time they finished."""
+        """Return the last so many of :meth:`all`, which is by the time they finished."""
         ...
 
     def not_here(self) -> dict[str, int]:
-        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
+        """Return how many runs there are of each task that is not here; :meth:`all` leaves them out."""
         ...
 
     def curve(self, name: str) -> list[Point]:
-        """The points of a run, in order of steps."""
+        """Return the points of a run, in order of steps."""
         ...
 
     def snapshots(self, name: str) -> dict[int, Path]:
-        """Files with weights that a run kept, by step."""
+        """Return the files with weights that a run kept, by step."""
         ...
 
     def folders(self) -> list[Path]:
-        """Where what is read lies, and what was measured on it."""
+        """Return where what is read lies, and what was measured on it."""
         ...

@@ -29,25 +29,25 @@ class Sink(ABC):
 
     @abstractmethod
     def write(self, shown: Any, step: int, values: dict[str, float]) -> None:
-        """Numbers of a run after ``step`` steps."""
+        """Write numbers of a run after ``step`` steps."""
 
     @abstractmethod
     def end(self, shown: Any, result: Result) -> None:
-        """The run has ended."""
+        """Note that the run has ended."""
 
     @abstractmethod
     def close(self) -> None:
         """Let go of the runs that have not ended."""
 
     def started(self, group: Group, step: int) -> None:
-        """Every member is shown as a run of its own."""
+        """Show every member as a separate run."""
         del step
         for spec in group.specs:
             if spec.name not in self.open:
                 self.open[spec.name] = self.begin(spec)
 
     def happened(self, group: Group, event: Event) -> None:
-        """Points and ends are passed on; the rest is of no interest."""
+        """Pass points and ends on; the rest is of no interest."""
         del group
         if isinstance(event, Progress):
             for point in event.points:
@@ -59,7 +59,7 @@ class Sink(ABC):
                     self.end(self.open.pop(result.run), result)
 
     def said(self, message: str) -> None:
-        """Remarks are for the terminal."""
+        """Ignore remarks, which are for the terminal."""
         del message
 
 
@@ -72,18 +72,18 @@ class TensorBoardSink(Sink):
         self.folder, self._writer = folder, module.SummaryWriter
 
     def begin(self, spec: RunSpec) -> Any:
-        """A writer."""
+        """Return a writer."""
         writer = self._writer(log_dir=f"{self.folder}/{label(spec)}")
         writer.add_text("run", "\n".join(f"    {name}: {value}" for name, value in spec.as_dict().items()), 0)
         return writer
 
     def write(self, shown: Any, step: int, values: dict[str, float]) -> None:
-        """One scalar for each number."""
+        """Write one scalar for each number."""
         for name, value in values.items():
             shown.add_scalar(name, value, step)
 
     def end(self, shown: Any, result: Result) -> None:
-        """The accuracy of the full evaluation is the last point."""
+        """Write the accuracy of the full evaluation as the last point."""
         shown.add_scalar("final/accuracy", result.accuracy, result.step)
         shown.close()
 
@@ -102,28 +102,28 @@ class WandbSink(Sink):
         self.project, self._wandb = project, _module("wandb", "wandb", "Weights & Biases")
 
     def begin(self, spec: RunSpec) -> Any:
-        """A run of its own next to the others that are open."""
+        """Return a run of its own next to the others that are open."""
         settings = {"project": self.project, "id": spec.name, "name": label(spec), "config": spec.as_dict()}
         return self._wandb.init(**settings, resume="allow", reinit="create_new")
 
     def write(self, shown: Any, step: int, values: dict[str, float]) -> None:
-        """All numbers of one step."""
+        """Write all numbers of one step."""
         shown.log(values, step=step)
 
     def end(self, shown: Any, result: Result) -> None:
-        """The result is the run's summary."""
+        """Write the result as the run's summary."""
         shown.summary.update({key: value for key, value in result.as_dict().items() if key != "run"})
         shown.finish()
 
     def close(self) -> None:
-        """Runs that were interrupted stay resumable."""
+        """Close the sink; runs that were interrupted stay resumable."""
         for run in self.open.values():
             run.finish(exit_code=1)
         self.open.clear()
 
 
 def sink_from(text: str) -> Sink:
-    """The sink of a text such as ``tensorboard:logs`` or ``wandb:my-project``."""
+    """Return the sink of a text such as ``tensorboard:logs`` or ``wandb:my-project``."""
     kind, colon, where = text.partition(":")
     if kind not in SINKS:
         raise UnknownNameError("sink", kind, SINKS)
@@ -133,7 +133,7 @@ def sink_from(text: str) -> Sink:
 
 
 def label(spec: RunSpec) -> str:
-    """A name that people can read and file systems can hold.
+    """Return a name that people can read and file systems can hold.
 
     >>> label(RunSpec(task="dyck", architecture="TF-(1,64)", length=20, learning_rate=0.001, steps=10))[:-16]
     'dyck-TF-(1,64)-N20-lr0.001-seed0-'

@@ -117,7 +117,7 @@ class RunSpec:
             raise SeparatrixError("; ".join(problems))
 
     def problems(self) -> list[str]:
-        """Every reason why this is not a run, not only the first."""
+        """Return every reason why this is not a run, not only the first."""
         found: list[str] = []
         counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples", "questions")
         for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:
@@ -205,11 +205,11 @@ class RunSpec:
         return whole and 0 <= value <= self.steps
 
     def the_task(self) -> Task:
-        """The task with this run's parameters."""
+        """Return the task with this run's parameters."""
         return with_plain_parameters(known_task(self.task), dict(self.task_parameters))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; :func:`spec_from` reads it back."""
+        """Return plain data; :func:`spec_from` reads it back."""
         # Not by ``asdict``, which copies every number: a store of a thousand runs is read by their names.
         plain = {name: getattr(self, name) for name in FIELDS}
         plain["task_parameters"] = dict(deepcopy(self.task_parameters))
@@ -221,7 +221,7 @@ class RunSpec:
         return plain
 
     def with_changes(self, **changes: Any) -> "RunSpec":
-        """The same run with other values; an unknown field names the nearest."""
+        """Return the same run with other values; an unknown field names the nearest."""
         _check_known(changes)
         return replace(self, **changes)
 
@@ -266,13 +266,13 @@ def _check_known(names: Iterable[str]) -> None:
 
 
 def _are_pairs(value: Any) -> bool:
-    """Whether these are pairs of a name and a value, or can be read so."""
+    """Return whether these are pairs of a name and a value, or can be read so."""
     listed = isinstance(value, Sequence) and not isinstance(value, str)
     return listed and all(isinstance(each, list | tuple) and len(each) == 2 for each in value)
 
 
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:
-    """A run from plain data; unknown and missing fields raise."""
+    """Return a run from plain data; unknown and missing fields raise."""
     if not isinstance(plain, Mapping):
         raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(FIELDS)}")
     _check_known(plain)
@@ -288,7 +288,7 @@ def _hashed(plain: Mapping[str, Any]) -> str:
 
 
 def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: bool, together: bool = False) -> str:
-    """The name of runs that train together, in this order and competing in this way.
+    """Return the name of runs that train together, in this order and competing in this way.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> group_name([spec], [], False) == group_name([spec], [200], False)

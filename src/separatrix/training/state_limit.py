@@ -118,7 +118,7 @@ class StateLimits:
 
 
 def best_by_length(records: Iterable[Record], source: RunSource, goal: float, most_steps: int) -> tuple[Tried, ...]:
-    """The best run at each length, shortest first."""
+    """Return the best run at each length, shortest first."""
     by_length: dict[int, list[Record]] = {}
     for record in records:
         by_length.setdefault(record.spec.length, []).append(record)
@@ -134,7 +134,7 @@ def best_by_length(records: Iterable[Record], source: RunSource, goal: float, mo
 
 
 def state_limit(source: RunSource, goal: float = GOALS[0], recipe: str = RECIPES[0]) -> list[Reached]:
-    """Every recurrent model with recorded runs of index lookup over 64 symbols, the smallest state first.
+    """Return every recurrent model with recorded runs of index lookup over 64 symbols, the smallest state first.
 
     Code that only a record names is not run, so that such models are left out; so are models that no bound limits.
     """
@@ -198,6 +198,6 @@ def state_limits(source: RunSource) -> StateLimits | None:
 
 
 def nearest(reached: Sequence[Reached]) -> str | None:
-    """The model whose training came nearest to its limit."""
+    """Return the model whose training came nearest to its limit."""
     gaps = {each.model: each.gap for each in reached if each.gap is not None}
     return min(gaps, key=lambda model: gaps[model], default=None)

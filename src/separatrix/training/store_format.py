@@ -55,7 +55,7 @@ _OUR_TABLES = {each.split()[2]: " ".join(each.split()) for each in STATEMENTS}
 
 
 def opened_to_look(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, to a store that has its tables; raises a one-line error for all else."""
+    """Return a connection that cannot write, to a store that has its tables; raises a one-line error for all else."""
     if _is_empty(path):
         return _nothing_recorded()
     _check_beginning(path)
@@ -106,7 +106,7 @@ def _check_beginning(path: Path) -> None:
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables are there, exactly as :data:`TABLES` has them; False for a database without any."""
+    """Return whether the tables are there, exactly as :data:`TABLES` has them; False for a database without any."""
     connection.execute("BEGIN")  # all at one moment: somebody may be making the tables
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     query = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
@@ -130,7 +130,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> bool:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Errors of SQLite and of the system as one line."""
+    """Raise errors of SQLite and of the system as one line."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

@@ -33,15 +33,16 @@ class Cell:
     runs: tuple[RunSpec, ...]
 
     def at(self, axis: str) -> Any:
-        """The cell's value on an axis as it was written there; of a field that is not an axis, what its runs share."""
+        """Return the cell's value on an axis as it was written there; of a field that is not an axis, what its runs
+        share."""
         return dict(self.coordinates).get(axis, getattr(self.runs[0], axis))
 
     def best(self, found: Mapping[str, Record]) -> Record | None:
-        """The best of the cell's recorded runs."""
+        """Return the best of the cell's recorded runs."""
         return best_of(found[run.name] for run in self.runs if run.name in found)
 
     def group(self, *, halving: bool = True, first_goal_ends: bool = True) -> Group:
-        """The cell's runs as one group; see :class:`Sweep` for how they compete."""
+        """Return the cell's runs as one group; see :class:`Sweep` for how they compete."""
         first = self.runs[0]
         rungs = halving_rungs(first.steps, len(self.runs), first.evaluate_every) if halving else ()
         return Group(self.runs, rungs, first_goal_ends)
@@ -64,7 +65,7 @@ class Sweep:
             raise SeparatrixError("; ".join(problems))
 
     def problems(self) -> Iterable[str]:
-        """Every mistake in the base and the axes."""
+        """Return every mistake in the base and the axes."""
         for name in [*self.base, *self.axes]:
             if name not in (*FIELDS, RECIPE):
                 yield str(UnknownNameError("field of a run", name, (*FIELDS, RECIPE)))
@@ -89,7 +90,7 @@ class Sweep:
                 yield from _value_problems(name, value)
 
     def cells(self) -> list[Cell]:
-        """All cells; a run that cannot be raises with everything that is wrong with it."""
+        """Return all cells; a run that cannot be raises with everything that is wrong with it."""
         shared = {name: values for name, values in self.axes.items() if name in MEMBER_FIELDS}
         own = {name: values for name, values in self.axes.items() if name not in MEMBER_FIELDS}
         cells: list[Cell] = []
@@ -109,12 +110,13 @@ class Sweep:
         return cells
 
     def groups(self, cells: Sequence[Cell], full_grid: bool = False) -> list[Group]:
-        """One group for each cell."""
+        """Return one group for each cell."""
         halving, first_goal_ends = self.halving and not full_grid, self.first_goal_ends and not full_grid
         return [cell.group(halving=halving, first_goal_ends=first_goal_ends) for cell in cells]
 
     def restricted(self, only: Iterable[str]) -> "Sweep":
-        """This sweep with axes cut down to the values in texts ``axis=value``; an axis may be named several times."""
+        """Return this sweep with axes cut down to the values in texts ``axis=value``; an axis may be named several
+        times."""
         wanted: dict[str, list[Any]] = {}
         for text in only:
             axis, equals, value = (part.strip() for part in text.partition("="))
@@ -133,7 +135,7 @@ class Sweep:
         return replace(self, axes=kept)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, in the form of a sweep file."""
+        """Return plain data, in the form of a sweep file."""
         return {
             "name": self.name,
             "title": self.title,
@@ -145,7 +147,7 @@ class Sweep:
 
 
 def value_text(value: Any) -> str:
-    """A value on an axis as a person writes it.
+    """Return a value on an axis as a person writes it.
 
     >>> value_text(0.0005), value_text("TF-(1,64)"), value_text({"sparsity": 3})
     ('0.0005', 'TF-(1,64)', 'sparsity=3')
@@ -156,7 +158,7 @@ def value_text(value: Any) -> str:
 
 
 def _meaning(axis: str, value: Any) -> str:
-    """A text that is the same for values that make the same runs: 1 and 1.0, TF-(1,8) and transformer-(1, 8).
+    """Return a text that is the same for values that make the same runs: 1 and 1.0, TF-(1,8) and transformer-(1, 8).
 
     >>> _meaning("learning_rate", 1) == _meaning("learning_rate", 1.0)
     True
@@ -172,7 +174,7 @@ def _meaning(axis: str, value: Any) -> str:
 
 
 def _means(value: Any, text: str, axis: str) -> bool:
-    """Whether a text from the command line means this value: 5e-4 means 0.0005, tf-(1, 64) means TF-(1,64)."""
+    """Return whether a text from the command line means this value: 5e-4 means 0.0005, tf-(1, 64) means TF-(1,64)."""
     if text in (str(value), value_text(value)):
         return True
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -192,7 +194,7 @@ _ALONE: Mapping[str, Any] = {"task": "index-lookup", "architecture": "", "length
 
 
 def _value_problems(name: str, value: Any) -> Iterable[str]:
-    """What is wrong with a value whatever the others are; lengths, snapshots and parameters depend on others."""
+    """Return what is wrong with a value whatever the others are; lengths, snapshots and parameters depend on others."""
     if name not in (*FIELDS, RECIPE) or name in ("length", "snapshots", "task_parameters"):
         return
     try:
@@ -209,7 +211,7 @@ def _value_problems(name: str, value: Any) -> Iterable[str]:
 
 
 def missing_fields(names: Container[str]) -> Iterable[str]:
-    """That fields are missing without which there is no run, if any are.
+    """Say that fields are missing without which there is no run, if any are.
 
     >>> list(missing_fields(["task", "architecture", "length", "steps"]))
     ['the sweep gives no learning_rate; add it to the base or as an axis']

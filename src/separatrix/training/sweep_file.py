@@ -28,7 +28,7 @@ OWN_FILE = re.compile(r"[^,:\s][^,:]*\.py(?=:)")
 
 
 def read_sweep(path: Path) -> Sweep:
-    """The sweep of a file; raises with everything that is wrong with it."""
+    """Return the sweep of a file; raises with everything that is wrong with it."""
     from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
     class SweepFile(BaseModel):
@@ -80,7 +80,8 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def _near_file(name: str, value: Any, folder: Path) -> Any:
-    """A model or function whose FILE.py is not found from here, but next to the sweep file, with that one's path."""
+    """Return a model or function whose FILE.py is not found from here, but next to the sweep file, with that one's
+    path."""
     if name not in ("architecture", "task") or not isinstance(value, str):
         return value
 

@@ -18,14 +18,15 @@ from separatrix.training.user_code import check_trusted, user_code
 
 
 def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> SequenceModel:
-    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`."""
+    """Return a model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in
+    :func:`trained_model`."""
     check_trusted(recorded, trusted)
     architecture, task, dtype = parse_spec(recorded.architecture), recorded.the_task(), WEIGHT_TYPES[recorded.precision]
     return model_for_task(architecture, task, recorded.length, [recorded.seed], dtype=dtype).eval()
 
 
 def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) -> SequenceModel:
-    """The model of a finished run with the weights it ended with; ``files`` is the folder next to its store.
+    """Return the model of a finished run with the weights it ended with; ``files`` is the folder next to its store.
 
     ``trusted`` names the user code, such as ``mine.py:Mixer``, that may be run if the record names it.
     """

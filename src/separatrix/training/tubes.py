@@ -67,7 +67,7 @@ def check_tubes(run: RunSpec) -> None:
 
 
 def rounding_bits(radius: float) -> int | None:
-    """The p of a radius 2^-p that the certificate's rounding knows.
+    """Return the p of a radius 2^-p that the certificate's rounding knows.
 
     >>> rounding_bits(0.25), rounding_bits(0.04)
     (2, None)
@@ -89,7 +89,7 @@ class Tables(NamedTuple):
 
 
 def tables_of(task: Task, device: torch.device | None = None) -> Tables:
-    """The tables of a task's automaton as tensors."""
+    """Return the tables of a task's automaton as tensors."""
     automaton = read_automaton(needed_automaton(task))
     count = len(automaton.steps[0])
     final = [set(row) == {state} for state, row in enumerate(automaton.steps)]
@@ -102,7 +102,8 @@ def tables_of(task: Task, device: torch.device | None = None) -> Tables:
 
 
 def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
-    """Words for training from inputs (members, batch, length): one in four as it is, the others walks of the automaton.
+    """Return words for training from inputs (members, batch, length): one in four as it is, the others walks of the
+    automaton.
 
     A third of the walks take every token at random, a third one in four and a third one in twelve; their other tokens
     avoid states of no return. Where a token ends in such a state a walk goes on as if it had not been, so that words
@@ -127,7 +128,7 @@ def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
 
 
 def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Tensor, whole: float) -> Tensor:
-    """What is added to each member's loss: (members,), for words (members, batch, length).
+    """Return what is added to each member's loss: (members,), for words (members, batch, length).
 
     What leaves a tube is divided by the whole radius, which this one grows to, and counts the more the nearer this one
     is to it: at first it would keep the network from learning anything.
@@ -162,7 +163,7 @@ def _excess(
     radius: Tensor,
     whole: float,
 ) -> Tensor:
-    """What leaves the next node's tube, weighted: (parts, members, start and nodes, tokens, width)."""
+    """Return what leaves the next node's tube, weighted: (parts, members, start and nodes, tokens, width)."""
     count, members = tables.steps.shape[1], len(seen)
     tokens = torch.arange(count, device=seen.device)
     following = torch.cat([tables.steps[tables.start][None], tables.steps.repeat_interleave(count, dim=0)])
@@ -181,7 +182,7 @@ def _excess(
 def _rounded_losses(
     model: SequenceModel, block: Block, tables: Tables, words: Tensor, share: Tensor, whole: float
 ) -> Tensor:
-    """What is added to each member's loss for Mamba, whose state is moved by this share towards its level."""
+    """Return what is added to each member's loss for Mamba, whose state is moved by this share towards its level."""
     logits, states = rounded_run(model, block, words, share, whole)
     right = tables.answers[_reached(tables, words)[:, :, 1:]]
     own = functional.one_hot(right, logits.shape[-1]).to(logits.dtype)
@@ -192,7 +193,7 @@ def _rounded_losses(
 def rounded_run(
     model: SequenceModel, block: Block, words: Tensor, share: Tensor, whole: float
 ) -> tuple[Tensor, Tensor]:
-    """Logits after each token, and the states before they are moved: (members, batch, length, inner, state)."""
+    """Return logits after each token, and the states before they are moved: (members, batch, length, inner, state)."""
     mixer, bits = block.mixer, rounding_bits(whole)
     assert isinstance(mixer, MambaMixer) and block.norm is not None and bits is not None
     x = model.embedding(words)
@@ -207,7 +208,7 @@ def rounded_run(
 
 
 def _reached(tables: Tables, words: Tensor) -> Tensor:
-    """The automaton's states after each prefix: (members, batch, length + 1)."""
+    """Return the automaton's states after each prefix: (members, batch, length + 1)."""
     state = torch.full(words.shape[:2], tables.start, device=words.device)
     found = [state]
     for place in range(words.shape[2]):
@@ -217,7 +218,8 @@ def _reached(tables: Tables, words: Tensor) -> Tensor:
 
 
 def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: Tensor) -> Tensor:
-    """Cross-entropy where the right logit is as low, and the others as high, as states within the radius make them."""
+    """Return cross-entropy where the right logit is as low, and the others as high, as states within the radius make
+    them."""
     logits = model.readout(hidden)
     spread = radius * model.readout.weight.abs().sum(dim=1)[:, None, None]
     own = functional.one_hot(right, logits.shape[-1]).to(logits.dtype)
@@ -225,14 +227,14 @@ def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: 
 
 
 def _entropy(logits: Tensor, right: Tensor, own: Tensor) -> Tensor:
-    """The cross-entropy of each member, with the same share for each class; ``own`` is one-hot."""
+    """Return the cross-entropy of each member, with the same share for each class; ``own`` is one-hot."""
     entropy = functional.cross_entropy(logits.flatten(0, 2), right.flatten(), reduction="none").view(right.shape)
     share = own.mean(dim=(1, 2))[:, None, None].expand_as(own).gather(3, right[..., None]).squeeze(3)
     return (entropy / (share * logits.shape[-1]).clamp(min=0.05)).mean(dim=(1, 2))
 
 
 def _states(mixer: TorchLayerMixer, x: Tensor) -> Tensor:
-    """The vectors of the state after each token: (parts, members, batch, length, width)."""
+    """Return the vectors of the state after each token: (parts, members, batch, length, width)."""
     hidden = mixer(x)
     if mixer.layer != "lstm":
         return hidden[None]
@@ -248,13 +250,13 @@ def _states(mixer: TorchLayerMixer, x: Tensor) -> Tensor:
 
 
 def _sums(mixer: TorchLayerMixer, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """What all gates get from the input and from the state."""
+    """Return what all gates get from the input and from the state."""
     given = linear(x, mixer.input_weight.transpose(1, 2), mixer.input_bias)
     return given, linear(hidden, mixer.state_weight.transpose(1, 2), mixer.state_bias)
 
 
 def _images(mixer: TorchLayerMixer, x: Tensor, states: Tensor, radius: Tensor) -> Ends:
-    """Where tubes around states (parts, members, …, width) go with these inputs: least and greatest."""
+    """Return where tubes around states (parts, members, …, width) go with these inputs: least and greatest."""
     before = states[0]
     given, kept = _sums(mixer, x, before)
     spread = radius * mixer.state_weight.abs().sum(dim=2)[:, None, None]
@@ -287,5 +289,5 @@ def _product(left: Ends, right: Ends) -> Ends:
 
 
 def radius_at(run: RunSpec, step: Tensor) -> Tensor:
-    """The tube's radius at a step."""
+    """Return the tube's radius at a step."""
     return run.state_radius * ((step / run.steps - QUIET) / GROWING).clamp(0, 1).to(torch.float32)

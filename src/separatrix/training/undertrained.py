@@ -38,7 +38,7 @@ RULE = (
 def undertrained(
     record: Record, curve: Sequence[Point], wanted: float, most_steps: int, steps: int | None = None
 ) -> tuple[str, ...]:
-    """The reasons why a run is undertrained; none where it is not.
+    """Return the reasons why a run is undertrained; none where it is not.
 
     ``wanted`` is the accuracy that it was to reach, ``most_steps`` what any run of the comparison was allowed. A cell
     whose other runs had more steps and ended no better has had those: ``steps``.
@@ -60,7 +60,7 @@ def undertrained(
 
 
 def thousands(steps: int) -> str:
-    """Steps as tables write them.
+    """Return steps as tables write them.
 
     >>> thousands(2500), thousands(20_000)
     ('2.5k', '20k')
@@ -69,8 +69,8 @@ def thousands(steps: int) -> str:
 
 
 def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
-    """Whether the last quarter of a curve lies above the quarter before it, by more than the chance of probes of so
-    many examples; None for a curve of fewer than four points.
+    """Return whether the last quarter of a curve lies above the quarter before it, by more than the chance of probes of
+    so many examples; None for a curve of fewer than four points.
     """
     quarter = len(curve) // 4
     if not quarter:
@@ -82,8 +82,8 @@ def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
 
 
 def still_falling(curve: Sequence[Point]) -> bool | None:
-    """Whether the training loss of the last quarter lies below the quarter before it; None for a curve of fewer than
-    four points.
+    """Return whether the training loss of the last quarter lies below the quarter before it; None for a curve of fewer
+    than four points.
 
     >>> falling = [Point("a", step, 1 / (1 + step), 0.0, 0.0) for step in range(8)]
     >>> still_falling(falling), still_falling(falling[:1])
@@ -96,20 +96,21 @@ def still_falling(curve: Sequence[Point]) -> bool | None:
 
 
 def _quarters(values: Sequence[float]) -> tuple[float, float]:
-    """The means of the last quarter but one and of the last."""
+    """Return the means of the last quarter but one and of the last."""
     quarter = len(values) // 4
     return sum(values[-2 * quarter : -quarter]) / quarter, sum(values[-quarter:]) / quarter
 
 
 def at_chance(record: Record) -> bool:
-    """Whether a run is not shown to beat a constant answer, by more than so many standard errors of the two."""
+    """Return whether a run is not shown to beat a constant answer, by more than so many standard errors of the two."""
     spec = record.spec
     constant = _constant(spec.the_task(), spec.length)
     return record.result.accuracy <= constant.share + ERRORS * constant.combined_error(spec.evaluation_examples)
 
 
 def no_better_than_guessing(record: Record) -> bool:
-    """Whether a run is not shown to beat a constant answer, nor a guess among the answers that an input offers."""
+    """Return whether a run is not shown to beat a constant answer, nor a guess among the answers that an input
+    offers."""
     spec = record.spec
     guessed = _guessed(spec.the_task(), spec.length)
     if guessed is None:

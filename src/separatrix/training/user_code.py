@@ -26,7 +26,7 @@ from separatrix.training.spec import RunSpec
 
 
 def user_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str, str]:
-    """Digests of the files with the classes of a run's model and task that are not of this package; mostly none.
+    """Return digests of the files with the classes of a run's model and task that are not of this package; mostly none.
 
     The code is imported for it: of a run from a record ask :func:`check_trusted` first.
 
@@ -61,7 +61,7 @@ def check_trainable(architecture: ModelSpec) -> None:
 
 
 def drawing_remarks(architecture: ModelSpec) -> list[str]:
-    """What a person should know about users' modules that draw random numbers, found by a small trial."""
+    """Return what a person should know about users' modules that draw random numbers, found by a small trial."""
     found: list[str] = []
     for entry, module in _modules_of(architecture):
         if _draws(module.eval(), architecture.width):
@@ -76,7 +76,7 @@ def drawing_remarks(architecture: ModelSpec) -> list[str]:
 
 @torch.no_grad()
 def _draws(module: nn.Module, width: int) -> bool:
-    """Whether a call takes numbers from torch's generator; what fails is reported when the model is built."""
+    """Return whether a call takes numbers from torch's generator; what fails is reported when the model is built."""
     with torch.random.fork_rng(devices=[]):
         before = torch.random.get_rng_state()
         more = {"lengths": torch.full((2,), 5)} if "lengths" in inspect.signature(module.forward).parameters else {}

@@ -22,7 +22,7 @@ MAXIMAL_DEGREE = 28
 
 
 def prime_factors(number: int) -> tuple[int, ...]:
-    """The distinct prime factors of a positive integer, smallest first.
+    """Return the distinct prime factors of a positive integer, smallest first.
 
     >>> prime_factors(2**12 - 1)
     (3, 5, 7, 13)
@@ -41,7 +41,7 @@ def prime_factors(number: int) -> tuple[int, ...]:
 
 
 def cyclotomic_coset(exponent: int, modulus: int) -> tuple[int, ...]:
-    """The orbit of ``exponent`` under doubling modulo ``modulus``, smallest first.
+    """Return the orbit of ``exponent`` under doubling modulo ``modulus``, smallest first.
 
     >>> cyclotomic_coset(5, 15)
     (5, 10)
@@ -78,7 +78,7 @@ def _reduced_power(base: int, exponent: int, degree: int, modulus: int) -> int:
 
 @cache
 def primitive_polynomial(degree: int) -> int:
-    """The smallest primitive polynomial of that degree over GF(2), as an integer.
+    """Return the smallest primitive polynomial of that degree over GF(2), as an integer.
 
     >>> [bin(primitive_polynomial(degree)) for degree in (2, 3, 4)]
     ['0b111', '0b1011', '0b10011']
@@ -123,7 +123,7 @@ class BinaryField:
         return primitive_polynomial(self.degree)
 
     def multiply(self, left: int, right: int) -> int:
-        """The product of two elements."""
+        """Return the product of two elements."""
         return _reduced_product(left, right, self.degree, self.modulus)
 
     def power(self, base: int, exponent: int) -> int:
@@ -131,7 +131,7 @@ class BinaryField:
         return _reduced_power(base, exponent, self.degree, self.modulus)
 
     def trace(self, element: int) -> int:
-        """The sum of all conjugates of ``element``: 0 or 1."""
+        """Return the sum of all conjugates of ``element``: 0 or 1."""
         total = 0
         for _ in range(self.degree):
             total ^= element
@@ -147,7 +147,7 @@ class BinaryField:
         return sum(self.trace(1 << place) << place for place in range(self.degree))
 
     def traces(self, elements: UInt64Array) -> NDArray[np.uint8]:
-        """The trace of every element of an array.
+        """Return the trace of every element of an array.
 
         >>> BinaryField(4).traces(np.array([1, 2, 8, 9], dtype=np.uint64)).tolist()
         [0, 0, 1, 1]
@@ -155,7 +155,7 @@ class BinaryField:
         return (np.bitwise_count(elements & np.uint64(self.trace_mask)) & 1).astype(np.uint8)
 
     def scale(self, elements: UInt64Array, factor: int) -> UInt64Array:
-        """Every element of an array multiplied by one factor."""
+        """Return every element of an array multiplied by one factor."""
         product = np.zeros_like(elements)
         for place in range(self.degree):
             if factor >> place & 1:
@@ -166,7 +166,7 @@ class BinaryField:
         return product
 
     def powers(self, count: int) -> UInt64Array:
-        """The first ``count`` powers of the generator: 1, x, x², …, by doubling.
+        """Return the first ``count`` powers of the generator: 1, x, x², …, by doubling.
 
         >>> BinaryField(3).powers(8).tolist()
         [1, 2, 4, 3, 6, 7, 5, 1]
@@ -186,7 +186,7 @@ class BinaryField:
 
 
 def independent_rows(rows: list[int]) -> list[int]:
-    """Those rows (bit strings as integers) that are not sums of earlier ones, in their order.
+    """Return those rows (bit strings as integers) that are not sums of earlier ones, in their order.
 
     >>> independent_rows([0b011, 0b101, 0b110, 0b000, 0b111])
     [3, 5, 7]

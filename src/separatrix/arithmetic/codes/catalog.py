@@ -9,6 +9,6 @@ from separatrix.catalog import Catalog, discover
 
 @cache
 def families() -> Catalog[CodeFamily]:
-    """All families by name."""
+    """Return all families by name."""
     # CodeFamily is abstract, but it is what an entry is checked against, never what is made.
     return discover("code", folder, "FAMILY", CodeFamily)  # type: ignore[type-abstract]

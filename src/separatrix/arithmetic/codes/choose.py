@@ -22,7 +22,7 @@ def sign_code(
     two_sided: bool = False,
     family: str | None = None,
 ) -> SignCode:
-    """The narrowest code known to the package with ``count`` vectors and inner products at most ``max_inner``.
+    """Return the narrowest code known to the package with ``count`` vectors and inner products at most ``max_inner``.
 
     With ``two_sided`` they are also at least −``max_inner``. ``family`` restricts the choice to one family.
     """
@@ -41,7 +41,7 @@ def sign_code(
 
 
 def narrowest(proposals: list[Proposal], count: int, max_inner: Fraction, two_sided: bool) -> SignCode | None:
-    """The first proposal by width that holds up when built; among equal widths the smallest description wins.
+    """Return the first proposal by width that holds up when built; among equal widths the smallest description wins.
 
     What is wider than the one found is not even built.
     """
@@ -57,7 +57,7 @@ def narrowest(proposals: list[Proposal], count: int, max_inner: Fraction, two_si
 
 
 def code_from_description(data: object) -> SignCode:
-    """The code that :meth:`SignCode.description` described, built and verified anew.
+    """Return the code that :meth:`SignCode.description` described, built and verified anew.
 
     Raises :class:`SeparatrixError` when the data is malformed or claims other inner products than the code has.
     """

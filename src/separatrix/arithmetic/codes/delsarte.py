@@ -63,7 +63,7 @@ class DelsarteBound:
 def delsarte_width(
     count: int, max_inner: Fraction = QUARTER, two_sided: bool = False, largest: int = LARGEST_WIDTH
 ) -> DelsarteBound:
-    """A width below which no ``count`` sign vectors have inner products within the bound.
+    """Return a width below which no ``count`` sign vectors have inner products within the bound.
 
     Widths beyond ``largest`` are not looked at: when all up to it are excluded, the result is ``largest`` + 1 and not
     ``complete``.
@@ -85,7 +85,7 @@ def delsarte_width(
 
 
 def allowed_distances(width: int, max_inner: Fraction, two_sided: bool) -> list[int]:
-    """The distances two different words of this width may have.
+    """Return the distances two different words of this width may have.
 
     >>> allowed_distances(8, Fraction(1, 4), two_sided=True)
     [3, 4, 5]
@@ -115,7 +115,7 @@ def krawtchouk_table(length: int) -> list[list[int]]:
 
 
 def most_words(length: int, distances: Sequence[int], multipliers: Sequence[int]) -> Fraction | None:
-    """The bound these multipliers prove in exact arithmetic, or None when they prove nothing.
+    """Return the bound these multipliers prove in exact arithmetic, or None when they prove nothing.
 
     The multipliers are g_j = f_j·C(length, j) for j = 1..length, scaled by 2^48. Because K_j(i)/C(n, j) equals
     K_i(j)/C(n, i), the value f(i)·C(n, i)·2^48 is an integer.
@@ -138,7 +138,7 @@ def most_words(length: int, distances: Sequence[int], multipliers: Sequence[int]
 
 
 def _exclusion(count: int, width: int, max_inner: Fraction, two_sided: bool) -> tuple[Exclusion | None, bool]:
-    """A certificate that ``width`` is too small, or None and whether the solver thought there should be one."""
+    """Return a certificate that ``width`` is too small, or None and whether the solver thought there should be one."""
     distances = allowed_distances(width, max_inner, two_sided)
     doubtful = False
     for length, reached in _variants(width, distances):
@@ -155,7 +155,7 @@ def _exclusion(count: int, width: int, max_inner: Fraction, two_sided: bool) -> 
 
 
 def _variants(width: int, distances: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """The words as they are, and with a parity bit, which rounds every distance up to an even one."""
+    """Yield the words as they are, and with a parity bit, which rounds every distance up to an even one."""
     yield width, distances
     yield width + 1, sorted({distance + distance % 2 for distance in distances})
 

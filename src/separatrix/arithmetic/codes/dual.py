@@ -32,7 +32,7 @@ def dual_certificate(signs: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def dual_numerators(signs: NDArray[np.int64]) -> tuple[NDArray[Any], int]:
-    """The same w_S as Python ints (k,) over a common denominator."""
+    """Return the same w_S as Python ints (k,) over a common denominator."""
     multiples, denominator = dual_multiples(signs @ signs.T)
     if sum(map(abs, multiples)) < 1 << 62:
         return (np.array(multiples, dtype=np.int64) @ signs).astype(object), denominator
@@ -54,7 +54,7 @@ def dual_multiples(gram: NDArray[np.int64]) -> tuple[list[int], int]:
 
 
 def outside_bound(inner_products: Sequence[int], width: int, sparsity: int) -> Fraction | None:
-    """The bound a / (1 - n) of the module's text; None where it is not below 1.
+    """Return the bound a / (1 - n) of the module's text; None where it is not below 1.
 
     ``inner_products``, in parts of ``width``, are those of one vector with all others, such that every other vector
     sees no larger sums: all words but one of a linear code.

@@ -49,7 +49,7 @@ class CodeFamily(ABC):
 
     @abstractmethod
     def build(self, count: int, parameters: Parameters) -> SignCode:
-        """The code with these parameters, its distances measured exactly over the first ``count`` words."""
+        """Return the code with these parameters, its distances measured exactly over the first ``count`` words."""
 
 
 class LinearFamily(CodeFamily):
@@ -57,7 +57,7 @@ class LinearFamily(CodeFamily):
 
     @abstractmethod
     def members(self, dimension: int, two_sided: bool) -> Iterable[Member]:
-        """Members with at least this dimension, with proven (or recorded) bounds on their weights."""
+        """Return members with at least this dimension, with proven (or recorded) bounds on their weights."""
 
     @abstractmethod
     def rows(self, parameters: Parameters) -> tuple[Sequence[int], int]:
@@ -65,7 +65,7 @@ class LinearFamily(CodeFamily):
 
     @final
     def proposals(self, count: int, max_inner: Fraction, two_sided: bool) -> Iterable[Proposal]:
-        """Every member, shortened and punctured as far as its proven distance allows."""
+        """Return every member, shortened and punctured as far as its proven distance allows."""
         dimension = bits_for(count)
         for member in self.members(dimension, two_sided):
             dropped = member.weights.narrowest(dimension, max_inner, two_sided)
@@ -92,7 +92,7 @@ class LinearFamily(CodeFamily):
 def complementary_members(
     length: int, dimension: int, lightest: int, parameters: Parameters, two_sided: bool
 ) -> Iterable[Member]:
-    """A code with the all-one word, and for the two-sided bound its half without that word.
+    """Return a code with the all-one word, and for the two-sided bound its half without that word.
 
     The words of such a code come in complementary pairs, so no weight of the half exceeds length − lightest. The half
     of an evaluation code may vanish at place 0; whether that place is worth keeping depends on the bound, so both are
@@ -118,7 +118,7 @@ def without_constant(rows: Sequence[int], length: int, parameters: Parameters) -
 
 
 def integer(parameters: Parameters, name: str, lowest: int, highest: int) -> int:
-    """One integer parameter, checked, because parameters may come from a file."""
+    """Return one integer parameter, checked, because parameters may come from a file."""
     value = parameters.get(name)
     if not isinstance(value, int) or not lowest <= value <= highest:
         raise SeparatrixError(f"code parameter {name} is {value!r}; give an integer in {lowest}..{highest}")
@@ -126,7 +126,7 @@ def integer(parameters: Parameters, name: str, lowest: int, highest: int) -> int
 
 
 def integers(parameters: Parameters, name: str, lowest: int, highest: int) -> tuple[int, ...]:
-    """One parameter that is a list of integers, checked."""
+    """Return one parameter that is a list of integers, checked."""
     value = parameters.get(name)
     if isinstance(value, int) or value is None or not all(lowest <= each <= highest for each in value):
         raise SeparatrixError(f"code parameter {name} is {value!r}; give a list of integers in {lowest}..{highest}")

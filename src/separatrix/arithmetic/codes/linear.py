@@ -28,7 +28,7 @@ class LinearRule:
     width: int
 
     def words(self, indices: Indices) -> UInt8Array:
-        """The words of these messages.
+        """Return the words of these messages.
 
         >>> LinearRule((0b011, 0b101), 3).words(np.array([0, 1, 3])).tolist()
         [[0, 0, 0], [1, 1, 0], [0, 1, 1]]
@@ -64,7 +64,7 @@ class WeightRange:
     heaviest: int
 
     def narrowest(self, dimension: int, max_inner: Fraction, two_sided: bool) -> tuple[int, int] | None:
-        """How many places to shorten and puncture for the smallest width that surely keeps the bound.
+        """Return how many places to shorten and puncture for the smallest width that surely keeps the bound.
 
         >>> WeightRange(64, 16, 24, 64).narrowest(12, Fraction(1, 4), two_sided=False)
         (4, 2)

@@ -15,7 +15,7 @@ MASK = (1 << 64) - 1
 
 
 def random_words(seed: int, rows: NDArray[np.int64], pieces: int) -> UInt64Array:
-    """One row of ``pieces`` random 64-bit words per row number.
+    """Return one row of ``pieces`` random 64-bit words per row number.
 
     >>> random_words(0, np.array([0, 1]), 1).shape
     (2, 1)

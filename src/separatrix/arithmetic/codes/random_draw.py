@@ -26,7 +26,7 @@ FOUND: Mapping[int, tuple[int, int]] = MappingProxyType(
 
 
 def paper_width(count: int, max_inner: Fraction = QUARTER) -> int:
-    """The width BHBK24 Lemma 2 gives, (8/γ²) ln 2N rounded up; a size to compare with, not a claim.
+    """Return the width BHBK24 Lemma 2 gives, (8/γ²) ln 2N rounded up; a size to compare with, not a claim.
 
     >>> paper_width(16), paper_width(16384)
     (444, 1331)
@@ -40,7 +40,7 @@ def draw(seed: int, count: int, width: int) -> UInt8Array:
 
 
 def drawn_width(count: int) -> int | None:
-    """The narrowest width at which a recorded draw has no inner product above 1/4, every pair compared again.
+    """Return the narrowest width at which a recorded draw has no inner product above 1/4, every pair compared again.
 
     >>> drawn_width(64), drawn_width(65)
     (114, None)

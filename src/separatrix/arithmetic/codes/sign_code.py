@@ -82,14 +82,14 @@ class SignCode:
         return sum(_bits(value) for value in (*self.parameters.values(), self.count, self.width))
 
     def signs(self, indices: Iterable[int] | Indices) -> Int8Array:
-        """The vectors of these indices as rows of ±1; divide by √width for unit length."""
+        """Return the vectors of these indices as rows of ±1; divide by √width for unit length."""
         chosen = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices), dtype=np.int64)
         if chosen.ndim != 1 or (chosen.size and (chosen.min() < 0 or chosen.max() >= self.count)):
             raise SeparatrixError(f"indices must be a flat list of integers in 0..{self.count - 1}")
         return (1 - 2 * self.rule.words(chosen).astype(np.int8)).astype(np.int8)
 
     def description(self) -> dict[str, Any]:
-        """The code as plain data, from which ``code_from_description`` makes and re-verifies it."""
+        """Return the code as plain data, from which ``code_from_description`` makes and re-verifies it."""
         return {
             "family": self.family,
             "count": self.count,
@@ -102,12 +102,12 @@ class SignCode:
         }
 
     def satisfies(self, max_inner: Fraction, two_sided: bool) -> bool:
-        """Whether no inner product exceeds the bound, also not downwards when ``two_sided``."""
+        """Return whether no inner product exceeds the bound, also not downwards when ``two_sided``."""
         return self.max_inner <= max_inner and (not two_sided or self.min_inner >= -max_inner)
 
 
 def _bits(value: "int | Sequence[int]") -> int:
-    """The bits of one integer, or of a list of them with its largest entry's width for each."""
+    """Return the bits of one integer, or of a list of them with its largest entry's width for each."""
     if isinstance(value, int):
         return max(1, value.bit_length())
     return len(value) * max((each.bit_length() for each in value), default=0)

@@ -41,7 +41,7 @@ class CodeRow:
 
 
 def code_table(counts: Iterable[int], max_inner: Fraction = QUARTER, two_sided: bool = False) -> tuple[CodeRow, ...]:
-    """One row per N; every code in it is built and verified."""
+    """Return one row per N; every code in it is built and verified."""
     return tuple(_row(count, max_inner, two_sided) for count in counts)
 
 

@@ -35,7 +35,7 @@ def pack_rows(rows: Sequence[int], width: int) -> UInt64Array:
 
 
 def pack_words(words: UInt8Array) -> UInt64Array:
-    """Rows of bits, one byte each, as rows of 64-bit integers."""
+    """Return rows of bits, one byte each, as rows of 64-bit integers."""
     padded = np.zeros((len(words), 8 * max(1, -(-words.shape[1] // 64))), dtype=np.uint8)
     packed_bytes = np.packbits(words, axis=1, bitorder="little")
     padded[:, : packed_bytes.shape[1]] = packed_bytes
@@ -43,13 +43,13 @@ def pack_words(words: UInt8Array) -> UInt64Array:
 
 
 def unpack_words(words: UInt64Array, width: int) -> UInt8Array:
-    """The inverse of packing: one byte per place."""
+    """Return the inverse of packing: one byte per place."""
     as_bytes = words.astype("<u8").view(np.uint8).reshape(len(words), 8 * words.shape[1])
     return np.unpackbits(as_bytes, axis=1, bitorder="little", count=width)
 
 
 def weight_distribution(rows: Sequence[int], width: int) -> NDArray[np.int64]:
-    """How many sums of rows have each weight 0..width; entry 0 counts the empty sum.
+    """Return how many sums of rows have each weight 0..width; entry 0 counts the empty sum.
 
     >>> weight_distribution([0b0001111, 0b0110011, 0b1010101], 7).tolist()
     [1, 0, 0, 0, 7, 0, 0, 0]
@@ -76,7 +76,7 @@ def weight_distribution(rows: Sequence[int], width: int) -> NDArray[np.int64]:
 
 
 def linear_distances(rows: Sequence[int], width: int) -> Distances:
-    """The exact smallest and largest distance of the code that these rows generate."""
+    """Return the exact smallest and largest distance of the code that these rows generate."""
     histogram = weight_distribution(rows, width)
     histogram[0] -= 1
     present = np.flatnonzero(histogram)
@@ -84,7 +84,7 @@ def linear_distances(rows: Sequence[int], width: int) -> Distances:
 
 
 def pairwise_distances(words: UInt8Array) -> Distances:
-    """The exact extremes over all pairs of explicitly given words, for codes without structure."""
+    """Return the exact extremes over all pairs of explicitly given words, for codes without structure."""
     count, width = words.shape
     packed = np.ascontiguousarray(pack_words(words).T)
     smallest, largest = width, 0

@@ -39,7 +39,7 @@ def one_member(task: Task, length: int) -> str:
 
 
 def whole_class(task: Task) -> str:
-    """The class that a threshold task represents as long as no parameter but k says which member is meant.
+    """Return the class that a threshold task represents as long as no parameter but k says which member is meant.
 
     >>> whole_class(tasks()["sparse-threshold"])
     'every member of THRES(3, N)'
@@ -59,13 +59,13 @@ def too_few_keys(task: Task, length: int) -> str:
 
 
 def always(task: Task) -> bool:
-    """The reduction gives Alice the first positions, whatever the parameters."""
+    """Return true: the reduction gives Alice the first positions, whatever the parameters."""
     del task
     return True
 
 
 def first_half_first(task: Task) -> bool:
-    """Whether Alice holds the first positions: not where equality's halves are named positions.
+    """Return whether Alice holds the first positions: not where equality's halves are named positions.
 
     >>> first_half_first(tasks()["equality"]), first_half_first(tasks()["equality"].with_parameters(alice="1,3"))
     (True, False)
@@ -110,7 +110,7 @@ def crowded_points(task: Task, length: int) -> str:
 
 
 def parted_pairs(task: Task, length: int) -> int:
-    """How many pairs of equality's symbols one cut of the sequence parts at most: N/2 for halves.
+    """Return how many pairs of equality's symbols one cut of the sequence parts at most: N/2 for halves.
 
     A symbol of an open pair must be remembered, and of a closed one only whether all pairs so far were equal.
     """
@@ -122,7 +122,7 @@ def parted_pairs(task: Task, length: int) -> int:
 
 
 def parted_in_words(task: Task, length: int) -> str:
-    """The same in words."""
+    """Return the same in words."""
     del length
     return "N/2" if task.parameters().get("alice") is None else "the most pairs that one cut of the sequence parts"
 

@@ -7,15 +7,15 @@ from separatrix.communication import claimed_bits
 from separatrix.tasks import Task
 
 RECURRENT_ASSUMPTIONS = (
-    "the state has m numbers of p bits and is all that is handed on; the update may be any function and may depend on "
+    "the state has m numbers of p bits and is all that is passed on; the update may be any function and may depend on "
     "time",
-    "the model is deterministic and right on every input of length N",
+    "the model is deterministic and correct on every input of length N",
 )
 ONE_LAYER_ASSUMPTIONS = (
     "one attention layer with H heads of m values; embeddings, feed-forwards and readout may be any functions",
     "logits, weights and values have p bits; the softmax subtracts the maximum and rounds each exponential (BHBK24 "
     "Appendix D)",
-    "the model is deterministic and right on every input of length N",
+    "the model is deterministic and correct on every input of length N",
 )
 STORED = (
     "A recurrent model has read everything before it learns what is asked: inputs with different answers to some "
@@ -29,12 +29,12 @@ CONVERSATION = (
 
 
 def plain_setting(task: Task, length: int) -> Setting:
-    """The positions of a task; no party has to send a token."""
+    """Return the positions of a task; no party has to send a token."""
     return Setting(positions=task.positions(length))
 
 
 def announced_token(task: Task, length: int) -> Setting:
-    """The positions of a task whose query token one party must send."""
+    """Return the positions of a task whose query token one party must send."""
     return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 
 
@@ -44,5 +44,5 @@ def width_by_state(bits: int, precision: int) -> int:
 
 
 def width_by_claim(bits: int, precision: int, length: int, heads: int) -> int:
-    """The smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
+    """Return the smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
     return smallest_number(lambda width: claimed_bits(width, precision, length, heads) >= bits)

@@ -24,7 +24,7 @@ LARGEST = 1 << 14
 
 
 def classes(types: int, depth: int, length: int) -> int:
-    """The residual classes after D brackets: stacks of D's parity, and what cannot be repaired.
+    """Return the residual classes after D brackets: stacks of D's parity, and what cannot be repaired.
 
     >>> classes(2, 2, 2), classes(2, 2, 8), classes(3, 1, 8)
     (3, 6, 4)

@@ -23,7 +23,7 @@ def _hidden_bits(task: Task, length: int) -> int:
 
 
 def repeated(task: Task, length: int) -> Integers:
-    """The words that repeat a first half, over as many symbols as a power of two of them is."""
+    """Return the words that repeat a first half, over as many symbols as a power of two of them is."""
     half, bits = length // 2, (int(task.parameters()["vocabulary_size"]) - 1).bit_length() - 1
     halves = numpy.array(list(product(range(1 << bits), repeat=half)), dtype=numpy.int64)
     separator = numpy.full((len(halves), 1), int(task.parameters()["vocabulary_size"]) - 1)

@@ -75,7 +75,7 @@ def _outside(task: Task, length: int) -> str:
 
 
 def _local_answers(limit: int) -> Evidence:
-    """All answers of local triple matching on numbers 0 and 1."""
+    """Return all answers of local triple matching on numbers 0 and 1."""
     task = tasks()["match3-local"]
     holds = True
     for length in range(1, limit + 1):

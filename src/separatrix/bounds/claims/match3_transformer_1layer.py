@@ -26,7 +26,7 @@ def hidden_bits(task: Task, length: int) -> int:
 
 
 def in_words(task: Task, length: int) -> str:
-    """The formula of the hidden bits, by the modulus."""
+    """Return the formula of the hidden bits, by the modulus."""
     modulus = task.parameters()["modulus"]
     return WORDS if modulus is None or int(modulus) >= length + 3 else f"⌊(M - 4)/2⌋ from 0 on (M = {modulus})"
 

@@ -22,12 +22,12 @@ from separatrix.tasks import Task
 
 FIRST_LAYER_ASSUMPTIONS = (
     "the network is g(Wx) with m rows of p-bit weights and any g; the input is K numbers of p bits",
-    "the network is deterministic and right on every input of length N",
+    "the network is deterministic and correct on every input of length N",
 )
 
 
 def first_layer_setting(task: Task, length: int) -> Setting:
-    """All numbers of an input."""
+    """Return all numbers of an input."""
     cells = task.positions(length)
     return Setting(positions=cells, numbers=cells * max(1, task.features(length)))
 

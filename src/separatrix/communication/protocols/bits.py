@@ -50,13 +50,13 @@ class Code:
         return cls(low, high, bits_for(high - low + 1))
 
     def encode(self, value: int) -> str:
-        """The number as zeros and ones."""
+        """Return the number as zeros and ones."""
         if not self.low <= value <= self.high:
             raise SeparatrixError(f"{value} is not one of the agreed numbers from {self.low} to {self.high}")
         return format(value - self.low, f"0{self.width}b") if self.width else ""
 
     def decode(self, bits: str) -> int:
-        """The number behind zeros and ones; a word that no number has raises."""
+        """Return the number behind zeros and ones; a word that no number has raises."""
         value = self.low + (int(bits, 2) if bits else 0)
         if len(bits) != self.width or value > self.high:
             raise SeparatrixError(
@@ -97,7 +97,7 @@ class BitReader:
         self._place = 0
 
     def read(self, code: Code) -> int:
-        """The next whole number."""
+        """Return the next whole number."""
         end = self._place + code.width
         if end > len(self._bits):
             raise SeparatrixError(f"a message of {len(self._bits)} bits ends too early; {end} were agreed on")
@@ -106,11 +106,11 @@ class BitReader:
         return code.decode(word)
 
     def read_all(self, count: int, code: Code) -> list[int]:
-        """The next whole numbers of one range."""
+        """Return the next whole numbers of one range."""
         return [self.read(code) for _ in range(count)]
 
     def read_numbers(self, count: int, arithmetic: SendableArithmetic) -> RawArray:
-        """The next raw numbers (count,) of an arithmetic."""
+        """Return the next raw numbers (count,) of an arithmetic."""
         return _numbers_of(self.read_all(count, number_code(arithmetic)), arithmetic)
 
     def finish(self) -> None:
@@ -120,7 +120,7 @@ class BitReader:
 
 
 def number_code(arithmetic: SendableArithmetic) -> Code:
-    """One number of an arithmetic in its p bits: all of Q_p, or every bit pattern of a format.
+    """Return one number of an arithmetic in its p bits: all of Q_p, or every bit pattern of a format.
 
     >>> number_code(FixedPoint(16, 2))
     Code(low=-65536, high=65536, width=18)
@@ -133,7 +133,7 @@ def number_code(arithmetic: SendableArithmetic) -> Code:
 
 
 def sum_code(arithmetic: FixedPoint, count: int) -> Code:
-    """The exact sum of at most ``count`` numbers in p + ⌈log2 count⌉ bits.
+    """Return the exact sum of at most ``count`` numbers in p + ⌈log2 count⌉ bits.
 
     It fits: 2·count·limit + 1 ≤ count·(2·limit + 1) ≤ 2^⌈log2 count⌉ · 2^p.
     """

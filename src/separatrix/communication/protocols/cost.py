@@ -25,7 +25,7 @@ CONSTANT_AS_WRITTEN = 6
 
 
 def claimed_bits(width: int, precision: int, positions: int, heads: int, constant: int = CLAIMED_CONSTANT) -> int:
-    """The largest whole number of bits within constant · m(p + log2 N)H, exactly.
+    """Return the largest whole number of bits within constant · m(p + log2 N)H, exactly.
 
     >>> claimed_bits(4, 18, 16, 1)
     264
@@ -35,7 +35,7 @@ def claimed_bits(width: int, precision: int, positions: int, heads: int, constan
 
 
 def claim_holds_as_written(rows: int, stream: int, heads: int, precision: int, positions: int) -> bool:
-    """Whether 3m(p + log2 N)H covers the protocol word for word: (d/H + m + 4)p + 2L ≤ 3m·log2 N, exactly.
+    """Return whether 3m(p + log2 N)H covers the protocol word for word: (d/H + m + 4)p + 2L ≤ 3m·log2 N, exactly.
 
     ``rows`` is m, ``stream`` d. The powers of two of both sides are compared, so that no logarithm is rounded.
     """
@@ -65,25 +65,25 @@ class Comparison:
         return claimed_bits(m, self.precision_bits, self.positions, self.heads, constant)
 
     def holds(self, constant: int = CLAIMED_CONSTANT, *, rows: bool = False) -> bool:
-        """Whether the counted bits stay within the claim."""
+        """Return whether the counted bits stay within the claim."""
         return self.bits <= self.claimed(constant, rows=rows)
 
     def describe_rows(self) -> str | None:
-        """The claim with m the rows of the projections, in words; None where that is the width (erratum E13)."""
+        """Return the claim with m the rows of the projections, in words; None where that is the width (erratum E13)."""
         if self.projection_rows == self.width:
             return None
         within = "within" if self.holds(rows=True) else "beyond"
         return f"with m = {self.projection_rows}, the rows of the projections: {within} {self.claimed(rows=True)}"
 
     def smallest_constant(self, *, rows: bool = False) -> int:
-        """The smallest whole constant c with bits ≤ c·m(p + log N)H."""
+        """Return the smallest whole constant c with bits ≤ c·m(p + log N)H."""
         constant = 1
         while not self.holds(constant, rows=rows):
             constant += 1
         return constant
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "formula": "3*m*(p+log2 N)*H",
             "m": self.width,
@@ -101,7 +101,7 @@ class Comparison:
 
 
 def compare(plan: Plan, bits: int | None = None) -> Comparison:
-    """The bits of a plan, or those counted in a run of it, next to the claim.
+    """Return the bits of a plan, or those counted in a run of it, next to the claim.
 
     >>> from separatrix.communication.partition import odd_even
     >>> from separatrix.communication.protocols import make_plan
@@ -128,13 +128,13 @@ class Condition:
     rows: int
 
     def describe(self) -> str:
-        """The statement in words."""
+        """Return the statement in words."""
         met = "met" if self.met else "not met"
         return f"sufficient for constant {self.constant}: {self.when} ({met} with m = {self.rows})"
 
 
 def condition(plan: Plan) -> Condition:
-    """What :mod:`cost` states about a version, with the numbers of a plan; m is the rows of the projections.
+    """Return what :mod:`cost` states about a version, with the numbers of a plan; m is the rows of the projections.
 
     Where the condition is met, ``compare(plan).holds(constant, rows=True)``. It is sufficient, not necessary: the
     comparison is what counts.
@@ -157,7 +157,7 @@ def condition(plan: Plan) -> Condition:
 
 
 def caveats(sizes: Comparison, stated: Condition) -> list[str]:
-    """What is shown next to a claim: the claim for m the rows of the projections, where that is not
+    """Return what is shown next to a claim: the claim for m the rows of the projections, where that is not
     the width, and what is sufficient for the constant (erratum E13).
 
     >>> caveats(Comparison(514, 16, 6, 1, 18, 17), Condition(3, "d ≤ mH", False, 6))

@@ -124,7 +124,7 @@ class ExactProducts(Arithmetic):
 
 
 def reading_of(arithmetic: FixedPoint, products: Products) -> FixedPoint | ExactProducts:
-    """The arithmetic in which a network is evaluated under one of the two readings of products.
+    """Return the arithmetic in which a network is evaluated under one of the two readings of products.
 
     >>> str(reading_of(FixedPoint(10, 1), "exact"))
     'fixed:N=10,Kc=1,down,exact products'

@@ -111,7 +111,7 @@ class OneLayerParty:
         return self.plan.holder == self.name
 
     def speech(self) -> Speech[Found]:
-        """The five steps."""
+        """Return the five steps."""
         plan = self.plan
         opening = yield self._opening() if self.holds_query else None
         query, queries = self._queries(opening)
@@ -239,7 +239,7 @@ class OneLayerParty:
     # Step 5.
 
     def _finish(self, query: RawArray, averaged: list[RawArray]) -> Found:
-        """The rest of the network at the position that is read, in the order of a direct evaluation."""
+        """Return the rest of the network at the position that is read, in the order of a direct evaluation."""
         plan, numbers = self.plan, self.plan.numbers
         total = query if plan.attention.residual else numbers.zeros(query.shape)
         for head, average in zip(plan.attention.heads, averaged, strict=True):

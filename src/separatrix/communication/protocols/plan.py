@@ -52,7 +52,7 @@ VERSIONS = {version.name: version for version in (AS_WRITTEN, REPAIRED, QUERIES,
 
 
 def version_named(name: str) -> Version:
-    """One of the versions; an unknown name raises."""
+    """Return one of the versions; an unknown name raises."""
     if name not in VERSIONS:
         raise UnknownNameError("version of the protocol", name, VERSIONS)
     return VERSIONS[name]
@@ -123,7 +123,7 @@ class Plan:
         return Code.tight(-most, most)
 
     def _largest_value(self, head: Head) -> int:
-        """A bound on |U_A| and |U_B|: in steps with rounded products, in steps² with exact ones.
+        """Return a bound on |U_A| and |U_B|: in steps with rounded products, in steps² with exact ones.
 
         A rounded product is at most the limit. With exact ones |Σ w_i v_i| ≤ limit · Σ |w_i|, and weights that are
         quotients by their sum add up to at most 1 when rounded down, and to N/2 steps more when rounded to nearest.
@@ -158,7 +158,7 @@ class Plan:
         return count * code.width
 
     def step_bits(self) -> dict[str, int]:
-        """The bits of every step, from the sizes alone; a run must agree with them."""
+        """Return the bits of every step, from the sizes alone; a run must agree with them."""
         p, heads = self.arithmetic.precision_bits, self.attention.heads
         opening = {
             "vector": self.network.slots.width * p,
@@ -226,7 +226,7 @@ def make_plan(
 
 
 def _one_layer(network: AnyNetwork) -> tuple[Attention, tuple[FeedForward, ...], tuple[FeedForward, ...]]:
-    """The attention and the feed-forwards on either side of it."""
+    """Return the attention and the feed-forwards on either side of it."""
     if not isinstance(network, Network):
         raise SeparatrixError("Theorem 4 is about Transformers; a recurrent network has Theorem 2's protocol")
     if network.depth != 1:

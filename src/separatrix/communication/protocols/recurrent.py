@@ -57,7 +57,7 @@ class RecurrentModel(Protocol):
         ...
 
     def read_out(self, state: RawArray) -> RawArray:
-        """The output (outputs,) from a state."""
+        """Return the output (outputs,) from a state."""
         ...
 
 
@@ -70,23 +70,23 @@ class RealCell(Protocol[State]):
         ...
 
     def initial_state(self) -> State:
-        """The state before the first cell."""
+        """Return the state before the first cell."""
         ...
 
     def step(self, state: State, token: Any, position: int) -> State:
-        """The state after one more cell."""
+        """Return the state after one more cell."""
         ...
 
     def to_numbers(self, state: State) -> Reals:
-        """The state as numbers (m,)."""
+        """Return the state as numbers (m,)."""
         ...
 
     def from_numbers(self, numbers: Reals) -> State:
-        """The state of these numbers (m,)."""
+        """Return the state of these numbers (m,)."""
         ...
 
     def read_out(self, state: State) -> Reals:
-        """The output (outputs,) from a state."""
+        """Return the output (outputs,) from a state."""
         ...
 
 
@@ -246,7 +246,8 @@ def run_recurrent(
 
 
 def run_directly(model: RecurrentModel, tokens: Sequence[Any]) -> RawArray:
-    """The outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree with."""
+    """Return the outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree
+    with."""
     state = model.initial_state()
     outputs: list[RawArray] = []
     for position, token in enumerate(tokens):

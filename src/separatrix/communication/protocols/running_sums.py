@@ -64,7 +64,7 @@ class FloatLayer:
         return bits_for(self.tokens) + heads * (2 * self.precision + 2 * SUM_BITS + width * SUM_BITS)
 
     def scored(self, cells: Integers, first: int, query: int) -> Floats:
-        """The logits (heads, cells) of tokens at the positions from ``first`` on."""
+        """Return the logits (heads, cells) of tokens at the positions from ``first`` on."""
         places = numpy.arange(first, first + len(cells))
         return self.logits[:, places, cells, query].astype(self.format)
 
@@ -73,14 +73,14 @@ class FloatLayer:
         return numpy.exp((logits - largest[:, None]).astype(self.format)).astype(self.format)
 
     def added(self, start: Floats, exponentials: Floats) -> Floats:
-        """A sum over positions (heads,) that goes on from ``start``, one addition after the other."""
+        """Return a sum over positions (heads,) that goes on from ``start``, one addition after the other."""
         total = start
         for place in range(exponentials.shape[1]):
             total = total + exponentials[:, place].astype(numpy.float32)
         return total
 
     def weighted(self, start: Floats, exponentials: Floats, whole: Floats, cells: Integers, first: int) -> Floats:
-        """The weighted sums (heads, m) that go on from ``start``; each weight is divided before it is added."""
+        """Return the weighted sums (heads, m) that go on from ``start``; each weight is divided before it is added."""
         total = start
         for place, token in enumerate(cells.tolist()):
             weight = (exponentials[:, place].astype(numpy.float32) / whole).astype(self.format)
@@ -89,7 +89,7 @@ class FloatLayer:
         return total
 
     def evaluate(self, cells: Integers) -> Floats:
-        """The heads' outputs (heads, m) at the last position, in one piece."""
+        """Return the heads' outputs (heads, m) at the last position, in one piece."""
         heads, width = self.logits.shape[0], self.values.shape[3]
         logits = self.scored(cells, 0, int(cells[-1]))
         exponentials = self.exponentials(logits, logits.max(axis=1))
@@ -161,7 +161,7 @@ def _written(numbers: Floats) -> str:
 
 
 def _read(bits: str | None, format: str) -> Floats:
-    """The floats that such bits are."""
+    """Return the floats that such bits are."""
     text = bits or ""
     stored = bytes(int(text[place : place + 8], 2) for place in range(0, len(text), 8))
     return numpy.frombuffer(stored, dtype=format).copy()

@@ -51,7 +51,7 @@ class Message:
         return len(self.bits)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "round": self.round,
             "sender": self.sender,
@@ -85,11 +85,11 @@ class Transcript:
         return len({message.sender for message in self.messages if message.length}) <= 1
 
     def bits_from(self, sender: str) -> int:
-        """How many bits one party sent."""
+        """Return how many bits one party sent."""
         return sum(message.length for message in self.messages if message.sender == sender)
 
     def table(self) -> list[dict[str, Any]]:
-        """One row for each round: the step and the bits of either side."""
+        """Return one row for each round: the step and the bits of either side."""
         rows: list[dict[str, Any]] = []
         for number in range(1, self.rounds + 1):
             said = [message for message in self.messages if message.round == number]
@@ -99,7 +99,7 @@ class Transcript:
         return rows
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for machines, bits included."""
+        """Return plain data for machines, bits included."""
         return {
             "total_bits": self.total_bits,
             "bits_from_alice": self.bits_from(ALICE),
@@ -135,7 +135,7 @@ class Conversation(Generic[Result]):
 
 
 def faithful(message: Message) -> str:
-    """The wire that changes nothing."""
+    """Return the wire that changes nothing."""
     return message.bits
 
 

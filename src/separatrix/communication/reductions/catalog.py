@@ -7,7 +7,7 @@ from separatrix.communication.reductions.reduction import Reduction
 
 
 def reductions() -> Catalog[Reduction]:
-    """All reductions by name.
+    """Return all reductions by name.
 
     >>> reductions()["index-to-match2"].problem
     'INDEX'

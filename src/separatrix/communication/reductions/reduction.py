@@ -45,7 +45,7 @@ class Disagreement:
     reason: str
 
     def in_words(self) -> str:
-        """The pair, its input and what is wrong there.
+        """Return the pair, its input and what is wrong there.
 
         >>> Disagreement((0, 1), (1, 1), "0 1 1 1", 0, 1, "EQ says 0, the task says 1").in_words()
         'Alice has 0 1, Bob has 1 1, the input is 0 1 1 1: EQ says 0, the task says 1'
@@ -109,7 +109,7 @@ class Reduction:
         return by_name[name]
 
     def with_variants(self, *others: "Reduction") -> "Reduction":
-        """The same reduction with other versions of it attached."""
+        """Return the same reduction with other versions of it attached."""
         return replace(self, variants=others)
 
     def positions(self, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -120,20 +120,20 @@ class Reduction:
         return held, tuple(place for place in range(task.positions(length)) if place not in mine)
 
     def source_problem(self, size: int) -> CommunicationProblem:
-        """The problem that is hidden, with as many bits as this size has."""
+        """Return the problem that is hidden, with as many bits as this size has."""
         return PROBLEMS[self.problem](self.bits(size))
 
     def encode(self, size: int, rows: Integers, columns: Integers) -> Integers:
-        """The task's inputs (count, positions[, features]) of numbered pairs; rows and columns (count,)."""
+        """Return the task's inputs (count, positions[, features]) of numbered pairs; rows and columns (count,)."""
         return self._join(size, self.alice(self._alice_values(size, rows), size), self._bob_cells(size, columns))
 
     def check(self, size: int, rows: Integers, columns: Integers) -> Verification:
-        """Whether the answers agree on these pairs, each given by Alice's and Bob's number (count,)."""
+        """Return whether the answers agree on these pairs, each given by Alice's and Bob's number (count,)."""
         self._check_size(size)
         return self._result(size, ((rows, columns),))
 
     def verify(self, size: int) -> Verification:
-        """Whether the answers agree on every pair of inputs of this size.
+        """Return whether the answers agree on every pair of inputs of this size.
 
         Work and time grow with the number of pairs, 2^(2·bits) for DISJ and EQ; memory stays at one chunk.
         """
@@ -147,7 +147,7 @@ class Reduction:
         return self._result(size, self._all_pairs(size, problem))
 
     def verified_to(self, limit: int) -> tuple[Verification, ...]:
-        """All sizes whose instances have at most ``limit`` bits, each verified for every pair."""
+        """Return all sizes whose instances have at most ``limit`` bits, each verified for every pair."""
         found: list[Verification] = []
         size = self.smallest
         while self.bits(size) <= limit:
@@ -161,7 +161,7 @@ class Reduction:
         return tuple(found)
 
     def corrupted(self, **changes: object) -> "Reduction":
-        """The reduction with some of its parts replaced, as tests plant faults."""
+        """Return the reduction with some of its parts replaced, as tests plant faults."""
         return replace(self, name=f"{self.name} (corrupted)", **changes)  # type: ignore[arg-type]
 
     # -- one chunk ---------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def complement(answers: Integers, own: Integers, size: int) -> Integers:
 
 
 def as_given(bits: Integers, size: int) -> Integers:
-    """A party's bits as the tokens of its positions.
+    """Return a party's bits as the tokens of its positions.
 
     >>> as_given(numpy.array([[1, 0]]), 2).tolist()
     [[1, 0]]
@@ -295,7 +295,7 @@ def as_given(bits: Integers, size: int) -> Integers:
 
 
 def same_rows(row: Integers, count: int) -> Integers:
-    """The same cells for every input: (cells, …) gives (count, cells, …).
+    """Return the same cells for every input: (cells, …) gives (count, cells, …).
 
     >>> same_rows(numpy.arange(3), 2).tolist()
     [[0, 1, 2], [0, 1, 2]]

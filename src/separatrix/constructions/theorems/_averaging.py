@@ -36,7 +36,7 @@ class SetCodes:
 
 
 def set_codes(count: int, sparsity: int, options: Options, largest_outside: Fraction | None = None) -> SetCodes:
-    """The narrowest linear sign code all of whose sets of ``sparsity`` vectors have a dual certificate.
+    """Return the narrowest linear sign code all of whose sets of ``sparsity`` vectors have a dual certificate.
 
     ``largest_outside`` is the c to keep, q/(q + 1) by default: inner products μ give c = qμ/(1 - (q - 1)μ).
     """

@@ -35,7 +35,7 @@ class Brackets:
 
 
 def brackets_of(task: Task) -> Brackets:
-    """The language of a Dyck task with the shortest code of constant weight for its types."""
+    """Return the language of a Dyck task with the shortest code of constant weight for its types."""
     types, depth = int(task.parameters()["types"]), int(task.parameters()["depth"])
     if types > LARGEST_TYPES:
         raise SeparatrixError(f"{types} types of brackets are too many to build; choose at most {LARGEST_TYPES}")

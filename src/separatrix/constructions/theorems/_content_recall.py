@@ -130,7 +130,7 @@ class ContentRecallConstruction(Construction):
         return least_exponent(length, reach)
 
     def pair_addresses(self, positions: int, options: Options) -> Addresses:
-        """One address for each pair of neighbouring positions."""
+        """Return one address for each pair of neighbouring positions."""
         return addresses((positions + 1) // 2, options.max_inner, options.family)
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
@@ -140,7 +140,7 @@ class ContentRecallConstruction(Construction):
 
 
 def sufficient_gap(positions: int) -> Fraction:
-    """How far the best score has to be ahead: g = 0.7 · (bits of 3n) > ln 3n leaves it e^g/(e^g + n) > 3/4."""
+    """Return how far the best score has to be ahead: g = 0.7 · (bits of 3n) > ln 3n leaves it e^g/(e^g + n) > 3/4."""
     return Fraction(7 * (3 * positions).bit_length(), 10)
 
 
@@ -157,7 +157,7 @@ def _matching(slots: Slots, contents: Contents, options: Options) -> Head:
 
 
 def _side_by_side(slots: Slots, slot: str, scale: Fraction, kind_scale: Fraction) -> ExactMatrix:
-    """A matrix whose rows are the scaled coordinates of a slot and, as the last one, the scaled kind."""
+    """Return a matrix whose rows are the scaled coordinates of a slot and, as the last one, the scaled kind."""
     size = slots.size(slot)
     one, kind = exact([[scale]]), exact([[kind_scale]])
     places = numpy.eye(size + 1, dtype=numpy.int64)

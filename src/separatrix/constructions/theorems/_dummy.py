@@ -59,7 +59,7 @@ class Scale:
 
 
 def scale_of(entries: int, fall: Fraction, gain: Fraction | None) -> Scale:
-    """Scores for non-matches that have at most (1 - ``fall``) of a match's score.
+    """Return scores for non-matches that have at most (1 - ``fall``) of a match's score.
 
     ``gain`` replaces the match's score; the dummy keeps its place between match and non-match.
     """
@@ -69,7 +69,7 @@ def scale_of(entries: int, fall: Fraction, gain: Fraction | None) -> Scale:
 
 
 def circle_scale(entries: int, modulus: int, gain: Fraction | None) -> Scale:
-    """Scores α cos(2πs/M), as whole numbers: α of order M² log N, as SHT23 says.
+    """Return scores α cos(2πs/M), as whole numbers: α of order M² log N, as SHT23 says.
 
     1 - cos(2π/M) = 2 sin²(π/M) is at least 18/M² for M ≥ 6 and 8/M² for M ≥ 2, since sin x / x falls on [0, π/2].
     """
@@ -80,19 +80,20 @@ def circle_scale(entries: int, modulus: int, gain: Fraction | None) -> Scale:
 
 
 def partners(modulus: int) -> Integers:
-    """For z = 1 … M the number in 1 … M that adds up with it to 0 modulo M, less 1: its row among all numbers."""
+    """Return for z = 1 … M the number in 1 … M that adds up with it to 0 modulo M, less 1: its row among all
+    numbers."""
     numbers = numpy.arange(1, modulus + 1, dtype=numpy.int64)
     return (-numbers) % modulus - 1 + modulus * (numbers == modulus)
 
 
 def ones(count: int) -> SignRows:
-    """The number 1 for each of ``count`` rows, in log(count) bits: a sign code whose generator is zero."""
+    """Return the number 1 for each of ``count`` rows, in log(count) bits: a sign code whose generator is zero."""
     return SignRows(numpy.zeros((max(1, bits_for(count)), 1), dtype=numpy.uint8))
 
 
 @lru_cache(maxsize=8)
 def cosines(modulus: int, turns: Fraction) -> ExactMatrix:
-    """A column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60.
+    """Return a column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60.
 
     Only a quarter of a turn is computed, the rest is that with signs; tables whose angles have one step share it.
     """
@@ -132,7 +133,7 @@ def join_columns(*columns: ExactMatrix) -> ExactMatrix:
 
 
 def reading_rows(slots: Slots, rows: int, blocks: Mapping[str, tuple[int, ExactMatrix]]) -> ExactMatrix:
-    """A matrix (rows, d) that reads each slot into consecutive rows from a given one on."""
+    """Return a matrix (rows, d) that reads each slot into consecutive rows from a given one on."""
     placed: dict[str, ExactMatrix] = {}
     for slot, (first, block) in blocks.items():
         numerators = numpy.zeros((rows, block.shape[1]), dtype=numpy.int64)
@@ -142,7 +143,7 @@ def reading_rows(slots: Slots, rows: int, blocks: Mapping[str, tuple[int, ExactM
 
 
 def constant(value: Fraction) -> ExactMatrix:
-    """One number as a matrix."""
+    """Return one number as a matrix."""
     return identity(1, value)
 
 
@@ -152,12 +153,12 @@ def rounding(slots: Slots, slot: str) -> FeedForward:
 
 
 def every_position(slots: Slots, slot: str) -> Readout:
-    """The slot's number at every position, as a bit."""
+    """Return the slot's number at every position, as a bit."""
     return Readout(slots.reading(1, {slot: identity(1)}), zeros(1, 1), "bits", at="every")
 
 
 def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer, about: str) -> Network:
-    """A number as two cosines a turn apart, one attention layer, exact answers at every position.
+    """Return a number as two cosines a turn apart, one attention layer, exact answers at every position.
 
     ``layer`` makes the attention from the slots ``number``, ``dummy`` and ``angle``.
     """

@@ -119,7 +119,7 @@ class SparseThresholdConstruction(Construction):
 
 
 def _asked(function: SparseFunction, head: int, length: int) -> Integers:
-    """The position that this head of each position attends to; [BOS] where there is no feature."""
+    """Return the position that this head of each position attends to; [BOS] where there is no feature."""
     asked = numpy.zeros(length + 1, dtype=numpy.int64)
     asked[1 : len(function.indices) + 1] = function.indices[:, head] + 1
     return asked

@@ -18,7 +18,7 @@ class DisjointnessConstruction(SparseThresholdConstruction):
     minimum_length: int = 4
 
     def build(self, length: int, options: Options | None = None) -> Built:
-        """The network for sparse-threshold with ``instance=disjointness``."""
+        """Return the network for sparse-threshold with ``instance=disjointness``."""
         chosen = options or Options()
         parameters = {**chosen.parameters, "instance": "disjointness", "sparsity": 2}
         return super().build(length, replace(chosen, parameters=parameters))

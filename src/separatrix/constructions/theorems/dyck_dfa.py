@@ -50,7 +50,8 @@ def state_count(types: int, depth: int) -> int:
 
 
 def transition_table(types: int, depth: int) -> Integers:
-    """The automaton as a table (states, tokens): state 0 is the sink, state 1 the empty stack, in order of length."""
+    """Return the automaton as a table (states, tokens): state 0 is the sink, state 1 the empty stack, in order of
+    length."""
     table = numpy.full((state_count(types, depth), 2 * types), SINK, dtype=numpy.int64)
     first, size, following = EMPTY, 1, EMPTY + 1
     for _ in range(depth):
@@ -114,12 +115,12 @@ class DyckAutomaton(Construction):
 
 
 def largest_number(states: int) -> int:
-    """The largest sum in the cell: all bits of a state and the token's one."""
+    """Return the largest sum in the cell: all bits of a state and the token's one."""
     return bits_for(states) + 1
 
 
 def automaton_cell(table: Integers, codes: Integers, constant_weight: bool) -> tuple[ReluMap, ReluMap]:
-    """Two ReLU maps on [code of the state, one-hot token] that follow a transition table.
+    """Return two ReLU maps on [code of the state, one-hot token] that follow a transition table.
 
     The unit of (s, a) is ReLU(Σ_{ones of s} h - Σ_{zeros of s} h + x_a - |s|): the sum over h is at most |s|, with
     equality exactly at s, so the unit is 1 for (s, a) and at most 0 before the ReLU for everything else. If all codes

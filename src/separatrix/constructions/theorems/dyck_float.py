@@ -123,7 +123,7 @@ class DyckFloat:
         return numpy.array([self.wall - 2, *[-self.wall] * (self.width - 1)], dtype=numpy.int64)
 
     def steps(self) -> Integers:
-        """The step of every coordinate, by the parity of the position (odd first) and the token: (2, 2n, m)."""
+        """Return the step of every coordinate, by the parity of the position (odd first) and the token: (2, 2n, m)."""
         table = numpy.zeros((2, 2 * self.types, self.width), dtype=numpy.int64)
         for parity, token in product(range(2), range(2 * self.types)):
             opens = token < self.types
@@ -143,7 +143,7 @@ class DyckFloat:
             )
 
     def values(self, tokens: Integers, position: int) -> Floats:
-        """The values (count, m) of tokens (count,) at a position counted from 0; the first one brings the start.
+        """Return the values (count, m) of tokens (count,) at a position counted from 0; the first one brings the start.
 
         The first value is rounded like a sum with the start: a closing bracket there is swallowed by the walls.
         """
@@ -151,12 +151,13 @@ class DyckFloat:
         return _rounded(self.start + steps if position == 0 else steps, self.format)
 
     def weight(self, length: int) -> Floats:
-        """The softmax weight of each of N positions: 1 over the running sum of N exponentials, 1 each."""
+        """Return the softmax weight of each of N positions: 1 over the running sum of N exponentials, 1 each."""
         one = _rounded(numpy.array(1), self.format)
         return one / _rounded(numpy.array(min(length, self.wall)), self.format)
 
     def attended(self, tokens: Integers) -> Floats:
-        """The head's output (count, m) for inputs (count, N): Σ (1/N)·v_i, added up in the order of the positions."""
+        """Return the head's output (count, m) for inputs (count, N): Σ (1/N)·v_i, added up in the order of the
+        positions."""
         tokens = numpy.asarray(tokens, dtype=numpy.int64)
         length = tokens.shape[1]
         self.check_length(length)
@@ -173,7 +174,7 @@ class DyckFloat:
         return (self.attended(tokens) == at_start).all(axis=1).astype(numpy.int64)
 
     def wrong(self, length: int) -> int:
-        """How many of all inputs of a length are answered wrongly; 4^N for two types of brackets."""
+        """Return how many of all inputs of a length are answered wrongly; 4^N for two types of brackets."""
         self.check_length(length)
         return sum(
             int((self.answers(part.inputs) != part.targets[:, -1]).sum())
@@ -181,7 +182,7 @@ class DyckFloat:
         )
 
     def wrong_with_exact_sums(self, length: int) -> int:
-        """The same with sums that are exact before they are rounded, as Theorem 4 has it."""
+        """Return the same with sums that are exact before they are rounded, as Theorem 4 has it."""
         wrong = 0
         for part in self.task.enumerate(length, max(1, CHUNK // (length * self.width))):
             table = self.steps()[numpy.arange(length) % 2]
@@ -190,7 +191,7 @@ class DyckFloat:
         return wrong
 
     def proof(self) -> tuple[Step, ...]:
-        """The two sentences of the proof that are computed; together they cover every length of the layer."""
+        """Return the two sentences of the proof that are computed; together they cover every length of the layer."""
         return self._walls_hold(), self._walks_follow_the_stack()
 
     def _walls_hold(self) -> Step:
@@ -231,7 +232,7 @@ class DyckFloat:
 
 
 def _pushed(stack: tuple[int, ...], token: int, types: int) -> tuple[int, ...] | None:
-    """The stack after a bracket, by the definition of Dyck-(n,2); None where nothing can repair the string."""
+    """Return the stack after a bracket, by the definition of Dyck-(n,2); None where nothing can repair the string."""
     if token < types:
         return (*stack, token) if len(stack) < 2 else None
     return stack[:-1] if stack and stack[-1] == token - types else None

@@ -122,17 +122,17 @@ class _Parts:
         self.tokens = Slots((("open-code", bits), ("close-code", bits), ("opening", 1), ("closing", 1)))
 
     def level(self, state: Slots, number: int, bits: range, weight: int = 1) -> Reads:
-        """Weights that read some coordinates of a level; nothing for levels that do not exist."""
+        """Return weights that read some coordinates of a level; nothing for levels that do not exist."""
         known = {name for name, _ in state.parts}
         names = [name for name in (f"level{number}", f"down{number}", f"up{number}") if name in known]
         return dict.fromkeys(product(names, bits), weight)
 
     def errors(self) -> Reads:
-        """Weights -1 on all error units."""
+        """Return weights -1 on all error units."""
         return {("mismatch", bit): -1 for bit in range(self.bits)} | {("overflow", 0): -1}
 
     def units(self, state: Slots) -> list[Row]:
-        """The units that read a state of either kind and write a paired one."""
+        """Return the units that read a state of either kind and write a paired one."""
         bits, depth, weight = self.bits, self.brackets.depth, self.brackets.weight
         alive: Reads = {("alive", 0): 1}
         rows: list[Row] = []
@@ -156,7 +156,7 @@ class _Parts:
         return rows
 
     def sums(self) -> list[Row]:
-        """The second map of the narrow cell: pairs added up, errors taken off ``alive``."""
+        """Return the second map of the narrow cell: pairs added up, errors taken off ``alive``."""
         rows: list[Row] = [
             ((f"level{j}", bit), self.level(self.paired, j, range(bit, bit + 1)), 0)
             for j in range(1, self.brackets.depth + 1)
@@ -165,7 +165,7 @@ class _Parts:
         return [*rows, (("alive", 0), {("alive", 0): 1} | self.errors(), 0)]
 
     def relu_map(self, reads: Slots, rows: list[Row], embedded: bool = True) -> ReluMap:
-        """A map from [state, embedding] (or the state alone) to the coordinates that the rows write."""
+        """Return a map from [state, embedding] (or the state alone) to the coordinates that the rows write."""
         source = Slots((*reads.parts, *self.tokens.parts)) if embedded else reads
         target = self.paired if any(slot == "overflow" for (slot, _), _, _ in rows) else self.summed
         weights: Integers = numpy.zeros((target.width, source.width), dtype=numpy.int64)

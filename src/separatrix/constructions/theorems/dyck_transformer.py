@@ -91,7 +91,7 @@ class DyckTransformer(Construction):
 
 
 def largest_number(brackets: Brackets, length: int) -> int:
-    """A bound for every weight, sum and product: thresholds up to (k + 4) w N, scores up to 4 (k + 1)^2; w falls
+    """Return a bound for every weight, sum and product: thresholds up to (k + 4) w N, scores up to 4 (k + 1)^2; w falls
     strictly with the position only if N^Kc is at least N^2."""
     return max((brackets.depth + 4) * brackets.weight * length + 4 * (brackets.depth + 1) ** 2, length**2)
 
@@ -101,7 +101,7 @@ def _column(values: Integers) -> TableRows:
 
 
 def _marks(tokens: int, length: int) -> tuple[EmbeddingPart, EmbeddingPart]:
-    """The first and the last position know that they are."""
+    """Mark the first and the last position."""
     one = _column(numpy.ones((1, 1), dtype=numpy.int64))
     return (
         EmbeddingPart("first", one, "position", (0, tokens), (0, 1)),
@@ -110,13 +110,13 @@ def _marks(tokens: int, length: int) -> tuple[EmbeddingPart, EmbeddingPart]:
 
 
 def _averaging(slots: Slots, values: ExactMatrix, output: ExactMatrix) -> Head:
-    """A head that averages over the past uniformly."""
+    """Return a head that averages over the past uniformly."""
     nothing = zeros(1, slots.width)
     return Head(nothing, nothing, values, output, mask="causal")
 
 
 def _collecting(slots: Slots) -> Attention:
-    """The last layer: the average of all flags, alone in its slot."""
+    """Return the last layer: the average of all flags, alone in its slot."""
     values, output = slots.reading(1, {"flag": identity(1)}), slots.writing(1, {"flag": identity(1)})
     return Attention((_averaging(slots, values, output),), residual=False)
 
@@ -127,7 +127,7 @@ def _verdict(slots: Slots, scale: int) -> Readout:
 
 
 def _flag(reads: list[Coordinate], bias: int = 0) -> Unit:
-    """An error: 0 where the sum is at most 0, the sum itself elsewhere."""
+    """Return an error: 0 where the sum is at most 0, the sum itself elsewhere."""
     return Unit(tuple(reads), bias, (("flag", 0, 1),))
 
 
@@ -232,7 +232,7 @@ def _by_lookup(brackets: Brackets, length: int, about: str, collected: bool) -> 
 
 
 def _levels(depth: int, length: int) -> list[Unit]:
-    """The level ℓ of a bracket and its square, and errors in the depth c, from c · w and w.
+    """Return the level ℓ of a bracket and its square, and errors in the depth c, from c · w and w.
 
     ℓ is c for an opening and c + 1 for a closing bracket. [ℓ ≥ j] = ReLU(z) - ReLU(z - 1) with z = N (c + 1 - j) w for
     an opening bracket, z = N (c + 2 - j) w for a closing one, both at most 2N and switched off for the other kind by

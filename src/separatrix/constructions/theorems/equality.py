@@ -85,7 +85,7 @@ class EqualityConstruction(Construction):
         return "once" if variant == "paper" else "appendix-d"
 
     def partners(self, task: Task, length: int) -> Integers:
-        """The position that each position attends to: its partner in the first half, or itself."""
+        """Return the position that each position attends to: its partner in the first half, or itself."""
         assert isinstance(task, Equality)
         first, second = task.halves(length)
         found = numpy.arange(length, dtype=numpy.int64)
@@ -93,7 +93,7 @@ class EqualityConstruction(Construction):
         return found
 
     def default_exponent(self, task: Task, length: int) -> int:
-        """One attention to an address needs no more: Kc = 1 where Kc = 2 would not fit into machine words."""
+        """Return Kc = 1 where Kc = 2 would not fit into machine words: one attention to an address needs no more."""
         del task
         return exponent_in_words(length)
 
@@ -160,7 +160,7 @@ class EqualityConstruction(Construction):
         return feed_forward(slots, units), feed_forward(slots, [once])
 
     def _difference(self, slots: Slots) -> FeedForward:
-        """The paper's comparison: |bit - found| / 2, exact if the softmax weights were 0 and 1."""
+        """Return the paper's comparison: |bit - found| / 2, exact if the softmax weights were 0 and 1."""
         units = [
             Unit((("bit", 0, 1), ("found", 0, -1)), 0, (("mismatch", 0, 1),)),
             Unit((("bit", 0, -1), ("found", 0, 1)), 0, (("mismatch", 0, 1),)),
@@ -169,7 +169,7 @@ class EqualityConstruction(Construction):
         return replace(whole, outer=ExactMatrix(whole.outer.numerators, 2))
 
     def _at_least(self, slots: Slots, length: int, exponent: int) -> FeedForward:
-        """The paper's readout: 1 when average ≥ 1/N, 0 when it is a step below, with slope N^Kc in between."""
+        """Return the paper's readout: 1 when average ≥ 1/N, 0 when it is a step below, with slope N^Kc in between."""
         scaled = (("mismatch", 0, length**exponent),)
         below = length ** (exponent - 1)
         units = [Unit(scaled, 1 - below, (("mismatch", 0, 1),)), Unit(scaled, -below, (("mismatch", 0, -1),))]
@@ -182,12 +182,12 @@ class EqualityConstruction(Construction):
 
 
 def bits_of(task: Task) -> int:
-    """How many bits tell the symbols apart."""
+    """Return how many bits tell the symbols apart."""
     return bits_for(int(task.parameters()["alphabet"]))
 
 
 def papers_gain(length: int, exponent: int) -> Fraction:
-    """The closing choice of F.2's proof, η = ln N + Kc ln 2N, rounded up to a hundredth."""
+    """Return the closing choice of F.2's proof, η = ln N + Kc ln 2N, rounded up to a hundredth."""
     return Fraction(math.ceil(100 * (math.log(length) + exponent * math.log(2 * length))), 100)
 
 

@@ -31,7 +31,7 @@ class EqualityPartitionConstruction(EqualityConstruction):
     seed: int = 0
 
     def build(self, length: int, options: Options | None = None) -> Built:
-        """The network for the partition asked for, or for a random one."""
+        """Return the network for the partition asked for, or for a random one."""
         chosen = options or Options()
         if "alice" not in chosen.parameters and length >= self.minimum_length:
             if length > LARGEST_DRAWN:

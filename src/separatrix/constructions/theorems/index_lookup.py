@@ -53,7 +53,7 @@ class IndexLookupConstruction(Construction):
     deviations: tuple[str, ...] = ("E1: linear sign codes instead of a random draw", "E1: a smaller η suffices")
 
     def default_exponent(self, task: Task, length: int) -> int:
-        """One attention to an address needs no more: Kc = 1 where Kc = 2 would not fit into machine words."""
+        """Return Kc = 1 where Kc = 2 would not fit into machine words: one attention to an address needs no more."""
         del task
         return exponent_in_words(length)
 

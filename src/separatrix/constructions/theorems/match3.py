@@ -67,7 +67,7 @@ class TripleMatching(Construction):
         return least_exponent(length, max(32 * alpha, 16 * (length + 1) ** 2))
 
     def _scores(self, task: Matching, length: int, gain: Fraction | None) -> Scale:
-        """The scores, with α a multiple of 3 so that 4/3 · α is a whole number."""
+        """Return the scores, with α a multiple of 3 so that 4/3 · α is a whole number."""
         found = circle_scale(length * length, task.modulus_at(length), gain)
         rest = -int(found.match) % 3
         return Scale(found.match + rest, found.dummy + rest)

@@ -57,7 +57,7 @@ class TripleMatchingByHeads(Construction):
     )
 
     def prime(self, task: Task, length: int) -> int:
-        """The smallest prime above N that is at least M."""
+        """Return the smallest prime above N that is at least M."""
         assert isinstance(task, Matching)
         found = max(length + 1, task.modulus_at(length))
         while not is_prime(found):
@@ -65,7 +65,7 @@ class TripleMatchingByHeads(Construction):
         return found
 
     def default_exponent(self, task: Task, length: int) -> int:
-        """The smallest Kc that keeps sums in the range and off by less than 1/2."""
+        """Return the smallest Kc that keeps sums in the range and off by less than 1/2."""
         prime, exponent = self.prime(task, length), 2
         while True:
             one = length**exponent

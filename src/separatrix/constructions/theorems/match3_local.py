@@ -87,14 +87,14 @@ class LocalTripleMatching(Construction):
         return Sizes(modulus, max(1, bits_for(modulus)), min(2 * task.window + 1, length))
 
     def default_exponent(self, task: Task, length: int) -> int:
-        """What a unit of the search may add up is below 12M, and 24M with its weight of 2."""
+        """Bound what a unit of the search may add up: 12M, and 24M with its weight of 2."""
         sizes = self.sizes(task, length)
         codes = self.codes(sizes, length, Options())
         gain = set_gain(codes, _ratio(sizes, length), Options())
         return least_exponent(length, max(32 * sizes.modulus, 16 * codes.width, 32 * sizes.largest, int(2 * gain)))
 
     def codes(self, sizes: Sizes, length: int, options: Options) -> SetCodes:
-        """The keys of the positions 1 … N."""
+        """Return the keys of the positions 1 … N."""
         return set_codes(length, sizes.largest, options)
 
     def network(self, task: Task, length: int, options: Options) -> Network:
@@ -187,7 +187,7 @@ def _restoring(slots: Slots, sizes: Sizes) -> FeedForward:
 
 
 def _searching(slots: Slots, sizes: Sizes) -> FeedForward:
-    """One bump for each pair of blocks and each multiple of M."""
+    """Return one bump for each pair of blocks and each multiple of M."""
     missing = 2 * sizes.modulus + 1
     units: list[Unit] = []
     for first in range(sizes.largest):

@@ -73,7 +73,7 @@ class SparseAveragingConstruction(Construction):
         return least_exponent(length, max(rounding, int(2 * set_gain(codes, 8 * task.resolution * length, Options()))))
 
     def codes(self, task: SparseAveraging, length: int, options: Options) -> SetCodes:
-        """The keys."""
+        """Return the keys."""
         bound = Fraction(1, 2) if options.variant == "half" else None
         return set_codes(length, task.sparsity, options, bound)
 

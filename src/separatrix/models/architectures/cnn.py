@@ -38,7 +38,7 @@ class CNN(Architecture):
     linear_time: bool = True
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """A convolution with the spacing of its layer."""
+        """Return a convolution with the spacing of its layer."""
         from separatrix.models.mixers.cnn import ConvolutionMixer
 
         spacing = options["dilation"] ** place.layer
@@ -50,11 +50,11 @@ class CNN(Architecture):
         return ConvolutionMixer(width, members, options["kernel"], spacing)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """The remembered inputs of the first layer."""
+        """Return the remembered inputs of the first layer."""
         return self.state_numbers_at(0, width, options, length)
 
     def state_numbers_at(self, layer: int, width: int, options: Options, length: int) -> int:
-        """The remembered inputs."""
+        """Return the remembered inputs."""
         del length
         return (options["kernel"] - 1) * options["dilation"] ** layer * width
 

@@ -53,7 +53,7 @@ class DSS(Architecture):
     linear_time: bool = True
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """The DSS layer."""
+        """Return the DSS layer."""
         from separatrix.models.mixers.dss import DiagonalStateSpace
 
         return DiagonalStateSpace(width, members, options["state"], place.length)

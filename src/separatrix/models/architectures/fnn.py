@@ -36,13 +36,13 @@ class FNN(Architecture):
     embedding_start: Initialiser = field(default_factory=lambda: Normal(1.0))
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """One layer for inputs of up to the model's length."""
+        """Return one layer for inputs of up to the model's length."""
         from separatrix.models.mixers.fnn import ConcatenatedFeedForward
 
         return ConcatenatedFeedForward(width, members, options["expansion"] * width, place.length)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """What has been read of its input, or the share of all units, whichever is less."""
+        """Return what has been read of its input, or the share of all units, whichever is less."""
         return min(width * length, options["expansion"] * width)
 
 

@@ -66,7 +66,7 @@ class GatedDeltaNet(Architecture):
             )
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """The gated delta rule."""
+        """Return the gated delta rule."""
         from separatrix.models.mixers.gated_deltanet import GatedDeltaMixer
 
         return GatedDeltaMixer(width, members, options["heads"], place.layers)

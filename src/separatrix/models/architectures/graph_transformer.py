@@ -55,7 +55,7 @@ class GraphTransformer(Architecture):
         return GraphAttention(width, members, options["heads"], masked=masked, layers=place.layers)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Keys and values of all vertices.
+        """Return keys and values of all vertices.
 
         There is no attention shape: Theorem 4's protocol does not pass on the edges, which κ also needs.
         """

@@ -28,7 +28,7 @@ class GRU(TorchLayer):
     main_equation: int = 2
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """One layer."""
+        """Return one layer."""
         from separatrix.models.mixers.gru import GRUMixer
 
         del options, place

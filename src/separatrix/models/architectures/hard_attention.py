@@ -48,7 +48,7 @@ class HardAttentionTransformer(Architecture):
         return SelfAttention(width, members, options, layers=place.layers, scoring="hard")
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Keys and values of all positions."""
+        """Return keys and values of all positions."""
         del options
         return 2 * width * length
 

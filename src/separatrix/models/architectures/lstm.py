@@ -33,7 +33,7 @@ class LSTM(TorchLayer):
     carried: int = 2
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """One layer."""
+        """Return one layer."""
         from separatrix.models.mixers.lstm import LSTMMixer
 
         del options, place

@@ -26,7 +26,7 @@ class RNN(TorchLayer):
     equations: str = "h_t = tanh(W x_t + U h_{t-1} + b)"
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
-        """One layer."""
+        """Return one layer."""
         from separatrix.models.mixers.rnn import RNNMixer
 
         del options, place

@@ -51,7 +51,7 @@ class ThirdOrderTransformer(Architecture):
         return ThirdOrderAttention(width, members, options, layers=place.layers)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Both keys and both values of all positions.
+        """Return both keys and both values of all positions.
 
         There is no attention shape: Theorem 4 is about scores of single positions, not of pairs across the cut.
         """

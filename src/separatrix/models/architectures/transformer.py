@@ -44,7 +44,7 @@ class Transformer(Architecture):
         return SelfAttention(width, members, options, layers=place.layers)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Keys and values of all positions."""
+        """Return keys and values of all positions."""
         del options
         return 2 * width * length
 

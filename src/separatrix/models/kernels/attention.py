@@ -36,7 +36,7 @@ def feature_attention(projected: Tensor, heads: int) -> Tensor:
 
 
 def plain_feature_attention(projected: Tensor, heads: int) -> Tensor:
-    """The same by the plain chunked form: the kernel's oracle."""
+    """Return the same by the plain chunked form: the kernel's oracle."""
     query, key, value = (split_heads(each, heads) for each in projected.chunk(3, dim=-1))
     query, key = feature_map(query), feature_map(key)
     exact = at_least_float32(value.dtype)
@@ -63,7 +63,7 @@ def retention(projected: Tensor, heads: int, scale: float, log_decay: Tensor, co
 def plain_retention(
     projected: Tensor, heads: int, scale: float, log_decay: Tensor, cosine: Tensor, sine: Tensor
 ) -> Tensor:
-    """The same by the plain chunked form: the kernel's oracle."""
+    """Return the same by the plain chunked form: the kernel's oracle."""
     width, length = projected.shape[-1] // 4, projected.shape[2]
     query, key, value = projected.split([width, width, 2 * width], dim=-1)
     cosine, sine = cosine.to(value.dtype), sine.to(value.dtype)

@@ -31,12 +31,12 @@ CHOICES = ("auto", "triton", "mamba-ssm", "plain")
 
 @cache
 def has_triton() -> bool:
-    """Whether Triton is installed."""
+    """Return whether Triton is installed."""
     return find_spec("triton") is not None
 
 
 def chosen_kernels() -> str:
-    """The choice of this process, one of ``CHOICES``."""
+    """Return the choice of this process, one of ``CHOICES``."""
     choice = os.environ.get(VARIABLE, "auto")
     if choice not in CHOICES:
         raise UnknownNameError(f"choice of {VARIABLE}", choice, CHOICES)
@@ -44,17 +44,18 @@ def chosen_kernels() -> str:
 
 
 def kernel_takes(tensor: Tensor) -> bool:
-    """Whether the Triton kernels take this tensor: on a GPU, or under Triton's interpreter, and not in float64."""
+    """Return whether the Triton kernels take this tensor: on a GPU, or under Triton's interpreter, and not in
+    float64."""
     if tensor.dtype == torch.float64 or not has_triton() or chosen_kernels() == "plain":
         return False
     return on_gpu(tensor) or interpreted()
 
 
 def on_gpu(tensor: Tensor) -> bool:
-    """Whether the tensor lies on a GPU."""
+    """Return whether the tensor lies on a GPU."""
     return tensor.is_cuda
 
 
 def interpreted() -> bool:
-    """Whether Triton runs kernels in its interpreter."""
+    """Return whether Triton runs kernels in its interpreter."""
     return os.environ.get("TRITON_INTERPRET") == "1"

@@ -32,19 +32,20 @@ CHANNELS_OF_A_PROGRAM = 32
 
 @cache
 def mamba_ssm() -> Any | None:
-    """The module of mamba-ssm's selective scan, None where it is not installed or was built without its CUDA part."""
+    """Return the module of mamba-ssm's selective scan, None where it is not installed or was built without its CUDA
+    part."""
     found = _imported("mamba_ssm.ops.selective_scan_interface")
     return found if getattr(found, "selective_scan_cuda", None) is not None else None
 
 
 @cache
 def causal_conv1d() -> Any | None:
-    """The package causal-conv1d, None where it is not installed."""
+    """Return the package causal-conv1d, None where it is not installed."""
     return _imported("causal_conv1d")
 
 
 def _imported(module: str) -> Any | None:
-    """A module of an optional package, None where it is missing or was built for another version of torch."""
+    """Return a module of an optional package, None where it is missing or was built for another version of torch."""
     try:
         return importlib.import_module(module)
     except (ImportError, OSError, RuntimeError):
@@ -52,7 +53,7 @@ def _imported(module: str) -> Any | None:
 
 
 def external_scan_takes(x: Tensor, rate: Tensor, differentiated: bool) -> bool:
-    """Whether the scan of mamba-ssm is chosen: x (members, batch, length, d), rate (members, d, n)."""
+    """Return whether the scan of mamba-ssm is chosen: x (members, batch, length, d), rate (members, d, n)."""
     choice = chosen_kernels()
     members, batch, length, channels = x.shape
     fits = members * channels <= MOST_CHANNELS and rate.shape[-1] <= MOST_STATES and batch * length > 0
@@ -71,7 +72,8 @@ def external_scan_takes(x: Tensor, rate: Tensor, differentiated: bool) -> bool:
 
 
 def external_convolution_takes(x: Tensor, weight: Tensor) -> bool:
-    """Whether the convolution of causal-conv1d is chosen: x (members, batch, length, d), weight (members, d, taps)."""
+    """Return whether the convolution of causal-conv1d is chosen: x (members, batch, length, d), weight (members, d,
+    taps)."""
     members, batch, length, channels = x.shape
     fits = members * channels <= MOST_CHANNELS and weight.shape[-1] in TAPS and batch * length > 0
     if chosen_kernels() != "mamba-ssm" or not fits or not on_gpu(x) or x.dtype == torch.float64:
@@ -87,7 +89,8 @@ def external_convolution_takes(x: Tensor, weight: Tensor) -> bool:
 def external_scan(
     x: Tensor, step: Tensor, rate: Tensor, write: Tensor, query: Tensor, skip: Tensor, gate: Tensor | None, bias: Tensor
 ) -> Tensor:
-    """What ``selective.gated_selective_scan`` says, by ``selective_scan_fn``; shapes as there, in the type of x."""
+    """Return what ``selective.gated_selective_scan`` says, by ``selective_scan_fn``; shapes as there, in the type of
+    x."""
     package = mamba_ssm()
     assert package is not None, "external_scan_takes was asked"
     kind = x.dtype
@@ -106,7 +109,7 @@ def external_scan(
 
 
 def external_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """What ``convolution.convolve_silu`` says, by ``causal_conv1d_fn``; shapes as there."""
+    """Return what ``convolution.convolve_silu`` says, by ``causal_conv1d_fn``; shapes as there."""
     package = causal_conv1d()
     assert package is not None, "external_convolution_takes was asked"
     folded = package.causal_conv1d_fn(

@@ -47,7 +47,7 @@ def plain_gated_group_norm(
     centred: bool = False,
     norm_first: bool = True,
 ) -> Tensor:
-    """The same by plain operations: the kernel's oracle."""
+    """Return the same by plain operations: the kernel's oracle."""
     if not norm_first:
         x = x * functional.silu(gate)
     grouped = x.unflatten(-1, (-1, group))

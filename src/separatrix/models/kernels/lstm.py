@@ -17,7 +17,7 @@ MOST_NUMBERS = 2**31
 
 
 def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
-    """Hidden states (members, batch, length, m) of an LSTM that starts at zero.
+    """Return hidden states (members, batch, length, m) of an LSTM that starts at zero.
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, 4m, m), as torch has it.
     """
@@ -25,7 +25,7 @@ def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
 
 
 def lstm_states_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The same, and the cell after the last position (members, batch, m), in at least float32."""
+    """Return the same, and the cell after the last position (members, batch, m), in at least float32."""
     if not lstm_fits(entering, weight.shape[-1]):
         return lstm_scan_and_cell(entering, weight.transpose(1, 2))
     from separatrix.models.kernels.gpu.launch import launched_pair
@@ -36,7 +36,7 @@ def lstm_states_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tens
 
 
 def lstm_fits(x: Tensor, width: int) -> bool:
-    """Whether the kernel takes an LSTM of this width over x (members, batch, length, …).
+    """Return whether the kernel takes an LSTM of this width over x (members, batch, length, …).
 
     Products in full float32 are faster step by step with cuDNN.
     """

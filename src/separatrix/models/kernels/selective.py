@@ -35,7 +35,7 @@ def gated_selective_scan(
 def plain_gated_scan(
     x: Tensor, step: Tensor, rate: Tensor, write: Tensor, query: Tensor, skip: Tensor, gate: Tensor | None, bias: Tensor
 ) -> Tensor:
-    """The same by the plain chunked scan: the kernel's oracle."""
+    """Return the same by the plain chunked scan: the kernel's oracle."""
     delta = functional.softplus(step + bias[:, None, None])
     output = torch.addcmul(selective_scan(x, delta, rate, write, query), x, skip[:, None, None])
     return output if gate is None else output * functional.silu(gate)

@@ -31,7 +31,8 @@ MOST_MEMBERS = 8
 
 
 def torch_layer_fits(x: Tensor, layer: Layer) -> bool:
-    """Whether torch's own layer is the fastest for x (members, batch, length, width) and as exact as is asked."""
+    """Return whether torch's own layer is the fastest for x (members, batch, length, width) and as exact as is
+    asked."""
     if x.dtype == torch.float64 or interpreted() or chosen_kernels() == "plain" or min(x.shape) == 0:
         return False
     if on_gpu(x):
@@ -42,7 +43,7 @@ def torch_layer_fits(x: Tensor, layer: Layer) -> bool:
 
 
 def torch_layer_states(layer: Layer, x: Tensor, weights: Weights) -> Tensor:
-    """Hidden states (members, batch, length, m) of a layer that starts at zero, in the type of x.
+    """Return hidden states (members, batch, length, m) of a layer that starts at zero, in the type of x.
 
     x (members, batch, length, width), of at least one member.
     """
@@ -63,7 +64,7 @@ def torch_layer_states(layer: Layer, x: Tensor, weights: Weights) -> Tensor:
 
 @contextmanager
 def _about_scattered_weights_silent(x: Tensor) -> Iterator[None]:
-    """Members lie side by side, so the weights of one are not the one block of memory that cuDNN warns for."""
+    """Silence cuDNN's warning: members lie side by side, so the weights of one are not one block of memory."""
     if not on_gpu(x):
         # Filters of warnings belong to all threads: they are touched only where something is to be filtered.
         yield

@@ -75,13 +75,13 @@ class SelfAttention(AttentionMixer):
         lengths: Tensor | None = None,
         affine: Affine | None = None,
     ) -> Tensor:
-        """The weights (members, batch, heads, reads or length, length)."""
+        """Return the weights (members, batch, heads, reads or length, length)."""
         read = every_position(x) if read is None else read
         query, key, _, mask = self._queries_and_keys(x, read, lengths, self._maps(affine))
         return self._weights_of(query @ key.transpose(-1, -2), mask)[0].unflatten(0, x.shape[:2])
 
     def _maps(self, affine: Affine | None) -> tuple[Tensor, Tensor]:
-        """The maps to queries, keys and values, with the gain and shift of the norm before them."""
+        """Return the maps to queries, keys and values, with the gain and shift of the norm before them."""
         weight, bias = absorbed(self.project.weight, self.project.bias, affine)
         assert bias is not None
         return weight, bias
@@ -104,7 +104,8 @@ class SelfAttention(AttentionMixer):
         maps: tuple[Tensor, Tensor],
         questions: Questions | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Queries at the positions read, keys and values everywhere, (members·batch, heads, …, m), and the mask."""
+        """Return queries at the positions read, keys and values everywhere, (members·batch, heads, …, m), and the
+        mask."""
         (weight, bias), width = maps, self.width
         x, rows = with_positions(x, read)
         query = self._heads(linear(rows, weight[..., :width], bias[..., :width]))[0]
@@ -135,7 +136,7 @@ class SelfAttention(AttentionMixer):
         return self._joined(attended, x)
 
     def _weights_of(self, products: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Weights (…, keys) from products of queries and keys, and those whose derivative is taken."""
+        """Return weights (…, keys) from products of queries and keys, and those whose derivative is taken."""
         scores = products * self.scale
         return attention_weights(scores if mask is None else scores.masked_fill(~mask, float("-inf")), self.scoring)
 
@@ -187,7 +188,7 @@ def residual_projection(members: int, width: int, layers: int) -> EnsembleLinear
 def visible(
     read: Tensor | None, lengths: Tensor | None, length: int, questions: Questions | None = None
 ) -> Tensor | None:
-    """Which keys queries see, bool (members·batch, 1, reads or 1, length); None when they see all.
+    """Return which keys queries see, bool (members·batch, 1, reads or 1, length); None when they see all.
 
     ``read`` is given where a query sees no position behind its own, ``lengths`` where there is padding. Each of the
     ``questions`` sees the text before it and itself; padding lies behind that.
@@ -216,7 +217,7 @@ def rotate(x: Tensor, place: Tensor) -> Tensor:
 
 
 def attention_weights(scores: Tensor, scoring: Scoring) -> tuple[Tensor, Tensor]:
-    """Weights over the last axis, and those whose derivative is taken; scores of -∞ get none.
+    """Return weights over the last axis, and those whose derivative is taken; scores of -∞ get none.
 
     Hard: equal shares among the largest scores, with the derivative of the softmax (Bengio et al. 2013).
     """
@@ -247,7 +248,7 @@ class AttendToInputs(Function):
     @staticmethod
     @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        """Gradients of asked and x."""
+        """Return gradients of asked and x."""
         (outer,) = gradients
         asked, x, weights, soft = ctx.saved_tensors
         change = torch.bmm(outer, x.transpose(1, 2)).to(soft.dtype)
@@ -257,5 +258,5 @@ class AttendToInputs(Function):
 
 
 def every_position(x: Tensor) -> Tensor:
-    """All positions of x (members, batch, length, width) as reads (members, batch, length)."""
+    """Return all positions of x (members, batch, length, width) as reads (members, batch, length)."""
     return torch.arange(x.shape[2], device=x.device).expand(*x.shape[:3])

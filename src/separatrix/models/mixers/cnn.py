@@ -27,7 +27,7 @@ class ConvolutionMixer(RecurrentMixer):
         """The taps draw their own weights."""
 
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        """The convolution at the positions read; with few reads only their windows are gathered."""
+        """Return the convolution at the positions read; with few reads only their windows are gathered."""
         del lengths
         length = x.shape[2]
         padded = functional.pad(x, (0, 0, self.memory, 0))
@@ -40,11 +40,11 @@ class ConvolutionMixer(RecurrentMixer):
         return self.taps(windows.view(*read.shape, self.kernel * self.width))
 
     def initial_state(self, batch: int) -> State:
-        """Zeros before the beginning."""
+        """Return zeros before the beginning."""
         return (self.taps.weight.new_zeros(self.members, batch, self.memory, self.width),)
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula on the remembered inputs."""
+        """Return the formula on the remembered inputs."""
         (past,) = state
         everything = torch.cat([past, x.unsqueeze(2)], dim=2)
         window = everything[:, :, :: self.spacing].flatten(2)

@@ -66,7 +66,7 @@ class DiagonalStateSpace(RecurrentMixer):
         return self.output(functional.gelu(mixed))
 
     def _at(self, x: Tensor, kernel: Tensor, read: Tensor) -> Tensor:
-        """The convolution at one position: Σ_j K_j x_{p-j}."""
+        """Return the convolution at one position: Σ_j K_j x_{p-j}."""
         place = read - torch.arange(x.shape[2], device=x.device)
         past = at_positions(x, place.clamp_min(0))
         return (past * (place >= 0).unsqueeze(-1) * kernel.unsqueeze(1)).sum(2, keepdim=True).to(x.dtype)
@@ -117,7 +117,8 @@ class DiagonalStateSpace(RecurrentMixer):
 
 @cache
 def _skew_hippo(state: int) -> Tensor:
-    """Eigenvalues of positive imaginary part of HiPPO's skew part of size 2N, minus 1/2, largest first: (N, 2)."""
+    """Return eigenvalues of positive imaginary part of HiPPO's skew part of size 2N, minus 1/2, largest first: (N,
+    2)."""
     size = torch.arange(2 * state, dtype=torch.float64) * 2 + 1
     lower = torch.sqrt(size[:, None] * size).tril(-1)
     # The skew part is i times a Hermitian matrix, whose eigenvalues are real and sorted.

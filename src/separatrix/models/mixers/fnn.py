@@ -28,7 +28,7 @@ class ConcatenatedFeedForward(Mixer):
         torch_default(self.units).fill(self.outer_bias, generators)
 
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        """Outputs at the positions read; with few reads only their V_i are used."""
+        """Return outputs at the positions read; with few reads only their V_i are used."""
         members, batch, length, width = x.shape
         if length > self.length:
             raise SeparatrixError(

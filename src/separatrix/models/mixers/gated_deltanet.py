@@ -69,7 +69,7 @@ class GatedDeltaMixer(RecurrentMixer):
         return torch.sigmoid(beta), -torch.exp(log_rate) * functional.softplus(step + bias)
 
     def initial_state(self, batch: int) -> State:
-        """The convolutions' window and the state S, 0."""
+        """Return the convolutions' window and the state S, 0."""
         shape = (self.members, batch, self.heads, self.key_size, self.value_size)
         return self.convolution.initial_window(batch), self.step_bias.new_zeros(shape)
 

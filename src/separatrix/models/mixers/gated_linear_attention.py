@@ -64,7 +64,7 @@ class GatedLinearAttentionMixer(RecurrentMixer):
         return functional.logsigmoid(logits.to(at_least_float32(x.dtype))) / TEMPERATURE
 
     def initial_state(self, batch: int) -> State:
-        """The state S, 0."""
+        """Return the state S, 0."""
         shape = (self.members, batch, self.heads, self.key_size, self.value_size)
         return (self.norm.weight.new_zeros(shape),)
 

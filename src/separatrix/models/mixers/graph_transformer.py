@@ -43,7 +43,7 @@ class GraphAttention(AttentionMixer):
     def weights(
         self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None, inputs: Tensor | None = None
     ) -> Tensor:
-        """The weights (members, batch, heads, vertices read, N)."""
+        """Return the weights (members, batch, heads, vertices read, N)."""
         vertices, width = x.shape[2], self.width
         if inputs is None or inputs.shape != (*x.shape[:3], vertices):
             given = None if inputs is None else tuple(inputs.shape)

@@ -15,14 +15,14 @@ class GRUMixer(TorchLayerMixer):
     layer, gates = "gru", 3
 
     def scan(self, x: Tensor) -> Tensor:
-        """The recurrent biases of r and z are added at once; that of the candidate is inside the reset gate."""
+        """Add the recurrent biases of r and z at once; that of the candidate is inside the reset gate."""
         gates = 2 * self.width
         bias = torch.cat([self.input_bias[:, :gates] + self.state_bias[:, :gates], self.input_bias[:, gates:]], dim=1)
         entering = linear(x, self.input_weight.transpose(1, 2), bias)
         return gru_scan(entering, self.state_weight.transpose(1, 2), self.state_bias[:, gates:])
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
+        """Return the formula."""
         (hidden,) = state
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias).chunk(3, dim=-1)
         recurrent = linear(hidden, self.state_weight.transpose(1, 2), self.state_bias).chunk(3, dim=-1)

@@ -42,7 +42,7 @@ class LinearAttention(RecurrentMixer):
         return self.output(at_positions(feature_attention(self.project(x), self.heads), read))
 
     def _asked(self, x: Tensor, questions: Questions, *, everywhere: bool) -> Tensor:
-        """Each question attends to the text before it and to itself."""
+        """Let each question attend to the text before it and to itself."""
         text, rows = questions.split(self.project(x))
         query, own_key, own_value = (split_heads(each, self.heads) for each in rows.chunk(3, dim=-1))
         _, key, value = (split_heads(each, self.heads) for each in text.chunk(3, dim=-1))

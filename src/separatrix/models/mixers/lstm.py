@@ -33,7 +33,7 @@ class LSTMMixer(TorchLayerMixer):
         return hidden, (before * (questions.at > 0).to(before.dtype), cell)
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
+        """Return the formula."""
         hidden, cell = state
         gates = linear(x, self.input_weight.transpose(1, 2), self.input_bias)
         gates = gates + linear(hidden, self.state_weight.transpose(1, 2), self.state_bias)

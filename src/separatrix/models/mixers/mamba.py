@@ -122,7 +122,7 @@ class MambaMixer(RecurrentMixer):
         return torch.cat([self.project_out(found[:, :, :length] * functional.silu(gate)), asked], dim=2)
 
     def _rate(self) -> Tensor:
-        """A (members, inner, state), in at least float32."""
+        """Return a (members, inner, state), in at least float32."""
         return -torch.exp(self.log_rate.to(at_least_float32(self.log_rate.dtype)))
 
     def _selected(self, entered: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -135,7 +135,7 @@ class MambaMixer(RecurrentMixer):
         return selection.split([self.rank, self.state_size, self.state_size], dim=-1)
 
     def unrolled(self, x: Tensor) -> Unrolled:
-        """The recurrence of x (members, batch, length, width); decay and given also (…, inner, state)."""
+        """Return the recurrence of x (members, batch, length, width); decay and given also (…, inner, state)."""
         entered, gate = self.project_in(x).chunk(2, dim=-1)
         used, step, write, query = self._selected(entered)
         delta = functional.softplus(step + self.step_bias[:, None, None])
@@ -144,12 +144,12 @@ class MambaMixer(RecurrentMixer):
         return Unrolled(decay, given, query, self.skip[:, None, None] * used, gate)
 
     def shown(self, found: Unrolled, states: Tensor) -> Tensor:
-        """The outputs of states (members, batch, length, inner, state)."""
+        """Return the outputs of states (members, batch, length, inner, state)."""
         mixed = (states * found.query.unsqueeze(-2)).sum(-1) + found.skipped
         return self.project_out(mixed * functional.silu(found.gate))
 
     def initial_state(self, batch: int) -> State:
-        """The convolution's window and the state h, 0."""
+        """Return the convolution's window and the state h, 0."""
         return (
             self.convolution.initial_window(batch),
             self.skip.new_zeros(self.members, batch, self.inner, self.state_size),

@@ -80,7 +80,7 @@ class Mamba2Mixer(RecurrentMixer):
         return delta, -delta * torch.exp(log_rate)
 
     def initial_state(self, batch: int) -> State:
-        """The convolution's window and the state S, 0."""
+        """Return the convolution's window and the state S, 0."""
         shape = (self.members, batch, self.heads, self.state_size, self.head)
         return self.convolution.initial_window(batch), self.skip.new_zeros(shape)
 

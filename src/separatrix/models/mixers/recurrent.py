@@ -56,7 +56,7 @@ class TorchLayerMixer(RecurrentMixer):
         lengths: Tensor | None = None,
         questions: Questions | None = None,
     ) -> Tensor:
-        """Hidden states at the positions read; padding lies in the future."""
+        """Return hidden states at the positions read; padding lies in the future."""
         del lengths
         if questions is not None:
             text, rows = questions.split(x)
@@ -68,15 +68,15 @@ class TorchLayerMixer(RecurrentMixer):
         return at_positions(torch_layer_states(self.layer, x, self.weights) if fits else self.scan(x), read)
 
     def states_before(self, text: Tensor, questions: Questions) -> tuple[Tensor, State]:
-        """Hidden states of a text, right before the questions' position, and the state with which it begins."""
+        """Return hidden states of a text, right before the questions' position, and the state with which it begins."""
         hidden = self(text)
         before = at_positions(hidden, (questions.at - 1).clamp_min(0)).squeeze(2)
         return hidden, (before * (questions.at > 0).to(before.dtype),)
 
     @abstractmethod
     def scan(self, x: Tensor) -> Tensor:
-        """Hidden states of all members at once: (members, batch, length, width) both."""
+        """Return hidden states of all members at once: (members, batch, length, width) both."""
 
     def initial_state(self, batch: int) -> State:
-        """Everything at zero."""
+        """Return everything at zero."""
         return (self.input_weight.new_zeros(self.members, batch, self.width),) * self.carried

@@ -72,7 +72,8 @@ class Retention(RecurrentMixer):
         return self._finish(at_positions(retained, read), linear(at_positions(x, read), weight[..., 4 * width :]))
 
     def _asked(self, x: Tensor, questions: Questions, *, everywhere: bool) -> Tensor:
-        """Each question retains the text before it and itself; its own angle is that of its key, and turns nothing."""
+        """Let each question retain the text before it and itself; its own angle is that of its key, and turns
+        nothing."""
         projected = self.project(x)
         text, rows = questions.split(projected)
         width, place = self.width, torch.arange(text.shape[2], device=x.device)
@@ -125,7 +126,7 @@ class Retention(RecurrentMixer):
         return torch.where(age >= 0, kept, 0)
 
     def initial_state(self, batch: int) -> State:
-        """The state S, 0."""
+        """Return the state S, 0."""
         shape = (self.members, batch, self.heads, self.key_size, self.value_size)
         return (self.norm_weight.new_zeros(shape),)
 

@@ -15,12 +15,12 @@ class RNNMixer(TorchLayerMixer):
     layer, gates = "rnn_tanh", 1
 
     def scan(self, x: Tensor) -> Tensor:
-        """The input's share of all steps at once, then the scan."""
+        """Return the input's share of all steps at once, then the scan."""
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
         return rnn_scan(entering, self.state_weight.transpose(1, 2))
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
+        """Return the formula."""
         (hidden,) = state
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias)
         hidden = torch.tanh(entering + linear(hidden, self.state_weight.transpose(1, 2), self.state_bias))

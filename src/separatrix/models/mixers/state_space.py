@@ -39,11 +39,11 @@ class ShortConvolution(EnsembleModule):
         return convolve_silu(x, self.weight, self.bias)
 
     def initial_window(self, batch: int) -> Tensor:
-        """The positions before the first: (members, batch, taps - 1, channels), 0."""
+        """Return the positions before the first: (members, batch, taps - 1, channels), 0."""
         return self.weight.new_zeros(self.members, batch, TAPS - 1, self.channels)
 
     def step(self, x: Tensor, window: Tensor) -> tuple[Tensor, Tensor]:
-        """One position: x (members, batch, channels)."""
+        """Step by one position: x (members, batch, channels)."""
         output, window = short_convolution_step(x, window, self.weight, self.bias)
         return functional.silu(output), window
 

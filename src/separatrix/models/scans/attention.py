@@ -24,7 +24,7 @@ ONE_CHUNK = 128
 
 
 def chunk_size(length: int, chunk: int = CHUNK, single: int = ONE_CHUNK) -> int:
-    """Positions in a chunk: at most ``chunk``, a multiple of 8, chosen so that little padding is added.
+    """Return positions in a chunk: at most ``chunk``, a multiple of 8, chosen so that little padding is added.
 
     >>> chunk_size(100), chunk_size(130), chunk_size(400), chunk_size(4096)
     (100, 48, 64, 64)
@@ -60,7 +60,7 @@ def segment_decays(log_decay: Tensor) -> Tensor:
 def decayed_attention(
     query: Tensor, key: Tensor, value: Tensor, log_decay: Tensor | None = None, *, chunk: int | None = None
 ) -> Tensor:
-    """The outputs o of all positions.
+    """Return the outputs o of all positions.
 
     query, key (…, length, K), value (…, length, V), log_decay g ≤ 0 (…, length), in at least float32, None for no
     decay. Axes in front may be of size 1 where a tensor is shared (one key for all heads, one decay for the batch).
@@ -94,12 +94,13 @@ def _scores(query: Tensor, key: Tensor, log_decay: Tensor | None) -> Tensor:
 
 
 def before_chunks(states: Tensor) -> Tensor:
-    """What stood before each chunk: (…, chunks, K, V), shifted by one."""
+    """Return what stood before each chunk: (…, chunks, K, V), shifted by one."""
     return torch.cat([torch.zeros_like(states[..., :1, :, :]), states[..., :-1, :, :]], dim=-3)
 
 
 def decayed_weights(query: Tensor, key: Tensor, read: Tensor, log_decay: Tensor | None = None) -> Tensor:
-    """The weights of the past at the positions read, so that o = weights · value: (members, batch, heads, reads, N).
+    """Return the weights of the past at the positions read, so that o = weights · value: (members, batch, heads, reads,
+    N).
 
     query (members, batch, heads, reads, K), key (members, batch, heads, N, K), read (members, batch, reads), log_decay
     (members, batch, heads, N). Costs reads · N · K; for few reads that is less than any form that makes all outputs.

@@ -34,7 +34,8 @@ def short_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def short_convolution_step(x: Tensor, window: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """One position: x (members, batch, d) after window (members, batch, taps - 1, d); output and next window."""
+    """Step by one position: x (members, batch, d) after window (members, batch, taps - 1, d); output and next
+    window."""
     window = torch.cat([window, x.unsqueeze(2)], dim=2)
     output = (window * weight.transpose(1, 2).unsqueeze(1)).sum(2)
     return (output if bias is None else output + bias.unsqueeze(1)), window[:, :, 1:]
@@ -56,7 +57,7 @@ def long_convolution(x: Tensor, kernel: Tensor) -> Tensor:
 
 
 def fast_size(least: int) -> int:
-    """The smallest even number 2^a 3^b 5^c that is at least ``least``: the sizes at which the transform is fast.
+    """Return the smallest even number 2^a 3^b 5^c that is at least ``least``: the sizes at which the transform is fast.
 
     >>> fast_size(199), fast_size(799), fast_size(8191)
     (200, 800, 8192)

@@ -15,7 +15,8 @@ from torch import Tensor
 
 
 def floor_of(dtype: torch.dtype) -> float:
-    """The exponent below which a decay counts as 0: the smallest whole number whose exponential is a normal number.
+    """Return the exponent below which a decay counts as 0: the smallest whole number whose exponential is a normal
+    number.
 
     >>> floor_of(torch.float32), floor_of(torch.float64)
     (-87.0, -708.0)
@@ -24,7 +25,7 @@ def floor_of(dtype: torch.dtype) -> float:
 
 
 def raise_in_place(exponent: Tensor) -> Tensor:
-    """The exponent's decays, written over it; for a tensor that nobody else holds, without derivatives."""
+    """Return the exponent's decays, written over it; for a tensor that nobody else holds, without derivatives."""
     return exponent.exp_() if exponent.is_cuda else _raised(exponent.clamp_min_(floor_of(exponent.dtype)))
 
 
@@ -42,7 +43,7 @@ def decays(exponent: Tensor) -> Tensor:
 
 
 def _raised(cut_off: Tensor) -> Tensor:
-    """The exponential of exponents that are not below the floor, in place, with 0 for those at the floor."""
+    """Return the exponential of exponents that are not below the floor, in place, with 0 for those at the floor."""
     return torch.threshold_(cut_off.exp_(), 2.0 * torch.finfo(cut_off.dtype).tiny, 0.0)
 
 

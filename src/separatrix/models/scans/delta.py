@@ -23,7 +23,7 @@ CHUNK = 32
 
 
 def gated_delta_rule(query: Tensor, key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> Tensor:
-    """The outputs o of all positions.
+    """Return the outputs o of all positions.
 
     query, key (…, length, K), keys of norm at most 1; value (…, length, V); beta, log_decay g ≤ 0 (…, length), the
     latter in at least float32. Returns (…, length, V) in the type of ``value``.
@@ -35,7 +35,8 @@ def gated_delta_rule(query: Tensor, key: Tensor, value: Tensor, beta: Tensor, lo
 
 
 def corrected_values(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> Tensor:
-    """The values u, (…, length, V): what each position writes after what its key already holds was taken away."""
+    """Return the values u, (…, length, V): what each position writes after what its key already holds was taken
+    away."""
     with exactly(value):
         return _corrected(key, value, beta, log_decay).to(value.dtype)
 

@@ -37,7 +37,8 @@ def time_inside(x: Tensor) -> Tensor:
 
 
 def in_full_precision(scan: type[Function], entering: Tensor, *weights: Tensor) -> Tensor:
-    """A scan over (members, batch, length, …) in at least float32, whatever autocast says: states add up over time."""
+    """Return a scan over (members, batch, length, …) in at least float32, whatever autocast says: states add up over
+    time."""
     kind = at_least_float32(entering.dtype)
     with exactly(entering):
         found = scan.apply(time_major(entering.to(kind)), *(weight.to(kind) for weight in weights))
@@ -45,7 +46,7 @@ def in_full_precision(scan: type[Function], entering: Tensor, *weights: Tensor) 
 
 
 def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
-    """Hidden states (members, batch, length, m) of an LSTM that starts at zero.
+    """Return hidden states (members, batch, length, m) of an LSTM that starts at zero.
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, m, 4m).
     """
@@ -53,7 +54,7 @@ def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
 
 
 def lstm_scan_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The same, and the cell after the last position (members, batch, m), in at least float32."""
+    """Return the same, and the cell after the last position (members, batch, m), in at least float32."""
     kind, scan = at_least_float32(entering.dtype), FusedLSTMScan if entering.is_cuda else LSTMScan
     with exactly(entering):
         hidden, cell = scan.apply(time_major(entering.to(kind)), weight.to(kind))
@@ -65,7 +66,7 @@ class LSTMScan(Function):
 
     @staticmethod
     def forward(ctx: Context, entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden states after every step, and the last cell."""
+        """Return hidden states after every step, and the last cell."""
         length, members, batch, size = entering.shape
         m = size // 4
         gates = torch.empty(entering.shape, dtype=entering.dtype, device=entering.device)
@@ -115,7 +116,7 @@ class FusedLSTMScan(Function):
 
     @staticmethod
     def forward(ctx: Context, entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden states after every step, and the last cell."""
+        """Return hidden states after every step, and the last cell."""
         length, members, batch, size = entering.shape
         rows, m = members * batch, size // 4
         gates_in = entering.contiguous().view(length, rows, size).unbind()
@@ -154,7 +155,7 @@ class FusedLSTMScan(Function):
 
 
 def gru_scan(entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Hidden states (members, batch, length, m) of a GRU that starts at zero.
+    """Return hidden states (members, batch, length, m) of a GRU that starts at zero.
 
     entering (members, batch, length, 3m): W x + b for the gates r, z, n; weight (members, m, 3m); bias (members, m)
     of the candidate's recurrent part.
@@ -167,7 +168,7 @@ class GRUScan(Function):
 
     @staticmethod
     def forward(ctx: Context, entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Hidden states after every step."""
+        """Return hidden states after every step."""
         length, members, batch, size = entering.shape
         m = size // 3
         gates = torch.empty(entering.shape, dtype=entering.dtype, device=entering.device)
@@ -209,7 +210,8 @@ class GRUScan(Function):
 
 
 def rnn_scan(entering: Tensor, weight: Tensor) -> Tensor:
-    """Hidden states (members, batch, length, m) of h ← tanh(entering + h W) from zero; weight (members, m, m)."""
+    """Return hidden states (members, batch, length, m) of h ← tanh(entering + h W) from zero; weight (members, m,
+    m)."""
     return in_full_precision(RNNScan, entering, weight)
 
 
@@ -218,7 +220,7 @@ class RNNScan(Function):
 
     @staticmethod
     def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
-        """Hidden states after every step."""
+        """Return hidden states after every step."""
         length = len(entering)
         hidden = entering.new_empty(length + 1, *entering.shape[1:])
         hidden[0].zero_()

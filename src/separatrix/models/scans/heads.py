@@ -19,7 +19,7 @@ def join_heads(x: Tensor) -> Tensor:
 
 
 def by_heads(weight: Tensor, heads: int) -> Tensor:
-    """The maps of the heads as matrices of their own: (members, width, heads·k) to (members·heads, width, k)."""
+    """Return the maps of the heads as matrices of their own: (members, width, heads·k) to (members·heads, width, k)."""
     members, width, _ = weight.shape
     return weight.unflatten(-1, (heads, -1)).transpose(1, 2).reshape(members * heads, width, -1)
 

@@ -26,7 +26,7 @@ CHUNK = 32
 
 
 def keywise_attention(query: Tensor, key: Tensor, value: Tensor, log_decay: Tensor) -> Tensor:
-    """The outputs o of all positions: query, key, log_decay g ≤ 0 (…, length, K), value (…, length, V).
+    """Return the outputs o of all positions: query, key, log_decay g ≤ 0 (…, length, K), value (…, length, V).
 
     ``log_decay`` is in at least float32. Returns (…, length, V) in the type of ``value``.
     """
@@ -64,7 +64,7 @@ def halved_scores(query: Tensor, key: Tensor, summed: Tensor) -> Tensor:
 
 
 def keywise_weights(query: Tensor, key: Tensor, log_decay: Tensor, position: Tensor) -> Tensor:
-    """The weights of the past at one position of each sequence: (members, batch, heads, N); o = weights · value.
+    """Return the weights of the past at one position of each sequence: (members, batch, heads, N); o = weights · value.
 
     query (members, batch, heads, K) at ``position`` (members, batch); key, log_decay (members, batch, heads, N, K).
     """

@@ -20,7 +20,7 @@ Found = TypeVar("Found")
 
 
 def differentiable_once(backward: Callable[Given, Found]) -> Callable[Given, Found]:
-    """A ``backward`` that refuses to be differentiated itself (``create_graph=True``).
+    """Return a ``backward`` that refuses to be differentiated itself (``create_graph=True``).
 
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod

@@ -30,7 +30,7 @@ def linear_recurrence(decay: Tensor, drive: Tensor, dim: int) -> Tensor:
 
 
 def scan(decay: Tensor, drive: Tensor) -> Tensor:
-    """The states of the recurrence along the first axis, without derivatives."""
+    """Return the states of the recurrence along the first axis, without derivatives."""
     length = drive.shape[0]
     states = torch.empty_like(drive)
     states[0] = drive[0]

@@ -28,7 +28,7 @@ TILE = 1 << 19
 
 
 def selective_scan(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query: Tensor) -> Tensor:
-    """The outputs y of all positions.
+    """Return the outputs y of all positions.
 
     x, delta (members, batch, length, d); rate A (members, d, n), negative; write B, query C (members, batch, length,
     n). Returns (members, batch, length, d).
@@ -39,7 +39,7 @@ def selective_scan(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query:
 
 
 def selective_scan_at(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query: Tensor, position: Tensor) -> Tensor:
-    """The output y at one position of each sequence, by its sum over the past; no state is formed.
+    """Return the output y at one position of each sequence, by its sum over the past; no state is formed.
 
     Shapes as for :func:`selective_scan`, but query (members, batch, n) at ``position`` (members, batch) only. Returns
     (members, batch, d). y[d] = Σ_s Σ_n C[n] B_s[n] exp(A[d, n] Σ_{s<u≤p} Δ_u[d]) Δ_s[d] x_s[d].
@@ -52,7 +52,7 @@ def selective_scan_at(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, que
 
 
 def _tiles(x: Tensor, each: int) -> Iterator[tuple[int, slice]]:
-    """Members and slices of the batch whose states, ``each`` numbers a sequence, fit into a tile."""
+    """Yield members and slices of the batch whose states, ``each`` numbers a sequence, fit into a tile."""
     members, batch = x.shape[:2]
     rows = min(batch, max(1, TILE // each))
     for member in range(members):
@@ -67,7 +67,8 @@ def _time_first(tensor: Tensor, member: int, rows: slice, positions: slice) -> T
 
 
 def _states(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-    """Decays and states of a tile, (positions, rows, d, n) both, that starts from the state ``before`` (rows, d, n)."""
+    """Return decays and states of a tile, (positions, rows, d, n) both, that starts from the state ``before`` (rows, d,
+    n)."""
     decay = raise_in_place(delta.unsqueeze(-1) * rate)
     drive = (delta * x).unsqueeze(-1) * write.unsqueeze(2)
     drive[0].addcmul_(decay[0], before)
@@ -166,7 +167,7 @@ class _DecayedSum(torch.autograd.Function):
 
 
 def _blocks(since: Tensor, rate: Tensor) -> Iterator[tuple[int, slice, slice]]:
-    """Members, slices of the batch and of the positions whose exponentials fit into a tile."""
+    """Yield members, slices of the batch and of the positions whose exponentials fit into a tile."""
     length = since.shape[2]
     for member, rows in _tiles(since, CHUNK * rate.shape[1] * rate.shape[2]):
         for first in range(0, length, CHUNK):

@@ -50,7 +50,10 @@ COMPUTATIONS: dict[Computation, tuple[type[Request], type[replies.Reply], str]] 
 
 
 def make_app(store: Path, limits: Limits, hosts: Sequence[str], atlas: Path | None = None) -> FastAPI:
-    """Return the application of one server; a built ``atlas`` is served under /atlas/."""
+    """Return the application of one server; a built ``atlas`` is served under /atlas/.
+
+    Its ``state.give_up`` ends all computations, which a server that ends would wait for.
+    """
     pools: list[Pools] = []
 
     @asynccontextmanager
@@ -61,10 +64,15 @@ def make_app(store: Path, limits: Limits, hosts: Sequence[str], atlas: Path | No
         finally:
             pools.pop().close()
 
+    def give_up() -> None:
+        for each in pools:
+            each.ending = True
+
     app = FastAPI(
         title="Separatrix explorer", version=__version__, description=ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", responses=PROBLEMS,
     )  # fmt: skip
+    app.state.give_up = give_up
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_middleware(SameOrigin)
     app.add_exception_handler(SeparatrixError, _refused)

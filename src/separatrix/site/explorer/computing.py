@@ -97,6 +97,8 @@ class Pools:
         self._free = {quick: asyncio.Semaphore(size) for quick, size in self._sizes.items()}
         self._pools: dict[bool, ProcessPool] = {}
         self._replies: dict[tuple[Computation, str], bytes] = {}
+        self.ending = False
+        """Whether nothing is computed any more, because the server ends."""
         for quick in self._sizes:  # processes import while the server already answers
             self._pool(quick)
 
@@ -107,14 +109,14 @@ class Pools:
             pool.join()
 
     async def answer(self, kind: Computation, request: Request, client: HttpRequest) -> bytes:
-        """Return the reply; the computation is killed when the client goes away, or when its time is up."""
+        """Return the reply; the computation is killed when the client or the server goes away, or its time is up."""
         key = kind, request.model_dump_json()
         if key not in self._replies:
             task = asyncio.create_task(self._compute(kind, request))
             try:
                 while not task.done():
                     await asyncio.wait([task], timeout=LOOK_EVERY)
-                    if not task.done() and await client.is_disconnected():
+                    if not task.done() and (self.ending or await client.is_disconnected()):
                         raise ExplorerError("cancelled", "refused")
             finally:
                 task.cancel()

@@ -13,7 +13,8 @@ from separatrix.site.explorer.limits import Limits
 from separatrix.site.explorer.security import allowed_hosts
 
 MOST_CONNECTIONS = 256
-SECONDS_TO_END = 2
+SECONDS_TO_END = 30
+"""How long a client may take to read a reply that is on its way when the server ends."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -52,12 +53,13 @@ def serve(
     atlas: Path | None = None,
 ) -> None:
     """Answer until Ctrl-C; ``ready`` is called when the first request can be answered."""
+    app = make_app(store, limits, allowed_hosts(host, names), atlas)
     config = uvicorn.Config(
-        make_app(store, limits, allowed_hosts(host, names), atlas), log_level="error", access_log=False,
-        server_header=False, http="h11", ws="none", limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=10,
-        timeout_graceful_shutdown=SECONDS_TO_END, proxy_headers=False,
+        app, log_level="error", access_log=False, server_header=False, http="h11", ws="none",
+        limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=10, timeout_graceful_shutdown=SECONDS_TO_END,
+        proxy_headers=False,
     )  # fmt: skip
-    server = _Server(config, ready)
+    server = _Server(config, ready, app.state.give_up)
     # uvicorn has shut down in order when it passes Ctrl-C on; before it has started, Ctrl-C interrupts as usual.
     try:
         asyncio.run(server.serve(sockets=[listening]))
@@ -69,11 +71,11 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server with a call when it has started."""
+    """uvicorn's server with a call when it has started, and one when it ends."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], give_up: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._give_up = ready, give_up
         self.has_started = False
         self.failed: OSError | SystemExit | None = None
 
@@ -90,6 +92,11 @@ class _Server(uvicorn.Server):
             # which only a server in its main loop does.
             self.failed = error
             asyncio.get_running_loop().call_soon(self._leave)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what is computed, then shut down in order."""
+        self._give_up()
+        await super().shutdown(sockets)
 
     def _leave(self) -> None:
         self.should_exit = True

@@ -70,7 +70,7 @@ class SizedNetwork:
         return self.product, not self.theorem, self.size_bits or 0
 
     def larger(self, own: "SizedNetwork | None") -> bool:
-        """Whether its description is larger than that of the theorem's own, where both are known."""
+        """Return whether its description is larger than that of the theorem's own, where both are known."""
         return own is None or own.size_bits is None or self.size_bits is None or self.size_bits > own.size_bits
 
 
@@ -145,7 +145,7 @@ class CellNumbers:
         return any(each.text for each in self.upper) or bool(self.lower)
 
     def at(self, length: int, precision: int) -> tuple[Upper, str, int | None]:
-        """The numbers at one place of the grid, given by its indices."""
+        """Return the numbers at one place of the grid, given by its indices."""
         return (
             self.upper[length],
             self.lower[precision][length] if self.lower else "",

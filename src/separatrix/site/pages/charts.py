@@ -7,6 +7,8 @@ all (Delsarte's limit).
 
 from typing import TYPE_CHECKING, Any
 
+from separatrix.bounds import FIXED
+from separatrix.constructions import constructions
 from separatrix.site.figure import PALETTE, draw, legend_below
 from separatrix.site.pages.cells import TITLES, Grid
 from separatrix.site.pages.text import short
@@ -72,9 +74,8 @@ def width_figure(task: str, title: str, numbers: "NumbersResults", grid: Grid) -
 
     shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
     outside = [f"{name} is a {entry.kind}" for name, entry in built.items() if not entry.model]
-    shade += (
-        f" {', '.join(outside)}, a class of its own to which no bound here applies." if outside and excluded else ""
-    )
+    outside += [f"{name} computes in {kind}" for name in built if (kind := _arithmetic(name)) != FIXED.name]
+    shade += f" {', '.join(outside)}, to which no bound here applies." if outside and excluded else ""
     caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size.{shade}"
     return draw(f"widths-{task}", caption, paint, 5.8, 4.4)
 
@@ -98,15 +99,16 @@ def _paint_constructions(axes: Any, built: "dict[str, BuiltSizes]", grid: Grid) 
             axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour,
                       label=f"_{name}, certified")  # fmt: skip
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
-        kinds = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
-        shown = name if entry.model else entry.kind
-        if kinds:
+        shown = f"{TITLES[entry.model] if entry.model else entry.kind}: enough ({name})"
+        if (kind := _arithmetic(name)) != FIXED.name:
+            shown += f" in {kind}"
+        if sizes or own:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
-                      color=colour, linewidth=1.1, label=f"{shown}: {kinds}")  # fmt: skip
+                      color=colour, linewidth=1.1, label=shown)  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
-                      color=colour, label=f"{name}: narrowest at a whole Kc")  # fmt: skip
+                      color=colour, label=f"narrowest certified ({name})")  # fmt: skip
         limits = [(each.length, each.limit * max(1, each.heads or 1)) for each in entry.sizes if each.limit]
         if limits:
             axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
@@ -116,10 +118,16 @@ def _paint_constructions(axes: Any, built: "dict[str, BuiltSizes]", grid: Grid) 
     return top
 
 
+def _arithmetic(name: str) -> str:
+    return constructions()[name].arithmetic_kind
+
+
 def _strongest(bounds: "list[tuple[Model, BoundSizes]]", precision: int) -> "list[tuple[Model, BoundSizes]]":
-    """For each class the bound with the largest width at the largest N."""
+    """For each class the bound with the largest width at the largest N; one that excludes no width is not drawn."""
     best: dict[Model, BoundSizes] = {}
     for model, bound in bounds:
+        if max(bound.widths[precision]) <= 1:
+            continue
         held = best.get(model)
         if held is None or bound.widths[precision][-1] > held.widths[precision][-1]:
             best[model] = bound

@@ -20,12 +20,12 @@ Other links are left out: their text stays, unless it is in brackets of its own 
 
 
 def glossary_page() -> Page:
-    """The page."""
+    """Return the page."""
     return Page(PATH, TITLE, "The words that the atlas uses without explaining them each time.", converted(asset(FILE)))
 
 
 def converted(text: str) -> str:
-    """Headings of the second level and tables as HTML; the title and what is before the first heading are not.
+    """Return headings of the second level and tables as HTML; the title and what is before the first heading are not.
 
     >>> converted("# T\\n\\n## A\\n\\n| word | is |\\n|---|---|\\n| N | a *length* |\\n").count("<td>")
     2
@@ -55,7 +55,7 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def inline(text: str) -> str:
-    """Code, links and emphasis of one line.
+    """Return code, links and emphasis of one line as HTML.
 
     >>> inline("`a|b`, *so*, [the errata](errata.md), [more](other.md)")
     '<code>a|b</code>, <em>so</em>, <a href="errata.html">the errata</a>, more'

@@ -87,12 +87,12 @@ def rendered(
 
 
 def own_links(sections: Sequence[Section[Any]]) -> list[Link]:
-    """Every section that has a page."""
+    """Return every section that has a page."""
     return [Link(section.title, f"{section.page}.html", section.menu) for section in sections if section.page]
 
 
 def links(sections: Sequence[Section[Any]]) -> list[Link]:
-    """The navigation of the whole site."""
+    """Return the navigation of the whole site."""
     return [
         Link("Table", "index.html", "Atlas"),
         Link("Tasks", "tasks.html", "Atlas"),

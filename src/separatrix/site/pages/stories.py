@@ -41,7 +41,7 @@ STORIES = (
         "A two-layer Transformer of width {width} compares both halves of {length} bits; one layer needs {needed}.",
     ),
 )  # fmt: skip
-LEFT, RIGHT, TOP, BOTTOM, WIDE, HIGH = 34.0, 8.0, 18.0, 20.0, 340.0, 176.0
+LEFT, RIGHT, TOP, BOTTOM, WIDE, HIGH = 36.0, 12.0, 24.0, 20.0, 340.0, 182.0
 """The frame of a picture, in its own units."""
 NAMED = 0.75
 """Where on the upper line its name is."""
@@ -66,7 +66,7 @@ def stories(found: "Found", grid: Grid) -> Iterator["Card"]:
 
 
 def story_data(found: "Found", grid: Grid) -> dict[str, Any]:
-    """What the script needs to move the pictures: the sizes at every length and precision, and the frame."""
+    """Return what the script needs to move the pictures: the sizes at every length and precision, and the frame."""
     return {
         "frame": [LEFT, WIDE - RIGHT, TOP, HIGH - BOTTOM],
         "named": NAMED,
@@ -83,7 +83,7 @@ def story_data(found: "Found", grid: Grid) -> dict[str, Any]:
 
 
 def _most(story: Story, grid: Grid) -> str:
-    """The largest length at which the network of a story is certified here."""
+    """Return the largest length at which the network of a story is certified here."""
     uppers = grid.cell(story.task, story.able).upper
     sure = [length for length, upper in zip(grid.lengths, uppers, strict=True) if upper.kind == CERTIFIED]
     return number(max(sure, default=None))
@@ -94,13 +94,15 @@ def _enough(story: Story, grid: Grid) -> list[int | None]:
 
 
 def _needed(story: Story, found: "Found") -> list[list[int]]:
-    """The largest width that a bound asks for, [p][n]; the width of a recurrent model is the numbers of its state."""
+    """Return the largest width that a bound asks for, [p][n]; the width of a recurrent model is the numbers of its
+    state."""
     widths = [bound.widths for bound in found.numbers.cells[story.task][story.unable].bounds]
     return [[max(sizes) for sizes in zip(*rows, strict=True)] for rows in zip(*widths, strict=True)]
 
 
 def _highest(story: Story, found: "Found", grid: Grid) -> float:
-    """The top of the picture, a power of two: the same for all precisions, so that lines move and the axis does not."""
+    """Return the top of the picture, a power of two: the same for all precisions, so that lines move and the axis does
+    not."""
     sizes = [size for size in _enough(story, grid) if size] + [size for row in _needed(story, found) for size in row]
     return float(math.ceil(math.log2(max(sizes))))
 

@@ -166,7 +166,7 @@ def _entry(bound: Bound) -> BoundRow:
 
 
 def _holds_for(bound: ProtocolBound) -> list[str]:
-    """What the formula holds for; whether it, a version of it or nothing is left in float32.
+    """Return what the formula holds for; whether it, a version of it or nothing is left in float32.
 
     >>> from separatrix.bounds import bounds
     >>> _holds_for(bounds()["dyck-transformer-1layer"])

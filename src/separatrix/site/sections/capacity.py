@@ -71,7 +71,7 @@ class CapacitySection(Section[CapacityResults]):
     page: str = "real-models"
     menu: str = "Must it be big?"
     lead: str = (
-        "Published models against the bounds: how many bits each hands from token to token, and the first "
+        "Published models against the bounds: how many bits each passes from token to token, and the first "
         "length at which a task is impossible for any weights."
     )
 
@@ -95,7 +95,7 @@ class CapacitySection(Section[CapacityResults]):
         bounded.sort(key=lambda row: row.first_impossible["index-lookup"])
 
         def paint(axes: Any) -> None:
-            kinds = sorted({row.kinds for row in bounded})
+            kinds = sorted({row.kinds for row in bounded}, key=str.lower)
             for number, kind in enumerate(kinds):
                 places = [place for place, row in enumerate(bounded) if row.kinds == kind]
                 lengths = [bounded[place].first_impossible["index-lookup"] for place in places]

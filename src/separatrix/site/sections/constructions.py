@@ -86,7 +86,7 @@ class ConstructionsSection(Section[ConstructionsResults]):
         return ConstructionsResults(tuple(entries))
 
     def figures(self, results: ConstructionsResults) -> list[Figure]:
-        """Certified width against N."""
+        """Draw the certified width against N."""
 
         def paint(axes: Any) -> None:
             plot_named(
@@ -110,7 +110,7 @@ class ConstructionsSection(Section[ConstructionsResults]):
         return [draw("construction-widths", caption, paint, 6.6, 5.2).with_origin(origin)]
 
     def body(self, results: ConstructionsResults) -> str:
-        """What each theorem says and the sizes certified."""
+        """Return what each theorem says and the sizes certified."""
         headings = ("construction", "theorem", "statement", "deviations")
         about = [(e.name, e.theorem, e.statement, "; ".join(e.deviations)) for e in results.constructions]
         sizes = [
@@ -132,7 +132,7 @@ class ConstructionsSection(Section[ConstructionsResults]):
         return html_table(headings, about) + Markup(fold).format(len(sizes), Markup(checked))
 
     def table(self, results: ConstructionsResults) -> Table:
-        """The largest certified size of each construction."""
+        """Return the largest certified size of each construction."""
         title = f"{len(results.constructions)} constructions: the largest size certified for this page"
         shown = Table(title=title, title_justify="left")
         shown.add_column("construction", style="bold", no_wrap=True)

@@ -134,7 +134,7 @@ def _built(construction: Construction) -> Built:
 
 
 def _example(task: Task, length: int) -> tuple[Integers, list[int], list[Any]]:
-    """An input, the positions at which it is read, and the right answers there."""
+    """Return an input, the positions at which it is read, and the right answers there."""
     examples = task.sample(draws_from(SEED), TRIED, length)
     rows = [number for number in range(TRIED) if bool(to_numpy(examples.targets[number])[examples.read[number]].any())]
     number = rows[0] if rows else 0
@@ -145,7 +145,7 @@ def _example(task: Task, length: int) -> tuple[Integers, list[int], list[Any]]:
 
 
 def attention_figure(name: str, entry: ShownNetwork) -> Figure:
-    """The maps of one network side by side; no colour is weight 0, full colour weight 1 (a state's largest)."""
+    """Return the maps of one network side by side; no colour is weight 0, full colour weight 1 (a state's largest)."""
     maps = entry.maps
     across = min(2, len(maps))
     down = -(-len(maps) // across)

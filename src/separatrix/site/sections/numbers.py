@@ -227,7 +227,7 @@ def _claimed_size(construction: Construction, length: int) -> NetworkSize | None
 
 
 def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
-    """How wide the network would be with the narrowest sign code that Delsarte's linear program leaves open.
+    """Return how wide the network would be with the narrowest sign code that Delsarte's linear program leaves open.
 
     None where its addresses are not the construction room's sign code for inner products up to 1/4.
     """

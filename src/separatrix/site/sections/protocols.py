@@ -179,7 +179,7 @@ def _written(built: Built, answer: Any) -> str:
 
 
 def sequence_figure(name: str, run: Run) -> Figure:
-    """Two life lines and an arrow for each message, with its bits."""
+    """Return two life lines and an arrow for each message, with its bits."""
     messages = run.transcript.messages
     colours = {ALICE: PALETTE[0], BOB: PALETTE[1]}
     lanes = {ALICE: 0.0, BOB: 1.0}

@@ -178,7 +178,8 @@ def _certified_origins() -> tuple[Origin, Origin]:
 
 
 def _built_in(records: "list[Record]") -> "list[Record]":
-    """Runs of this package's architectures: code that only a record names is not run, and has no page here."""
+    """Return the runs of this package's architectures: code that only a record names is not run, and has no page
+    here."""
     from separatrix.models import code_named_in
 
     return [record for record in records if not code_named_in(record.spec.architecture)]

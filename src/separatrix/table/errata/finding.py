@@ -18,13 +18,13 @@ class Finding:
 
 
 def _decided(construction: str, length: int, variant: str, options: Mapping[str, Any]) -> tuple[Built, Verdict]:
-    """One construction's network and the verdict on it."""
+    """Return one construction's network and the verdict on it."""
     built = constructions()[construction].build(length, Options(variant=variant, **options))
     return built, check(built.network, Claim(built.task, built.length, built.arithmetic))
 
 
 def refuted(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The original is refuted, with the input that breaks it.
+    """Show that the original is refuted, with the input that breaks it.
 
     >>> finding = refuted("equality", 4, "paper")
     >>> finding.about, finding.holds
@@ -40,7 +40,7 @@ def refuted(construction: str, length: int, variant: str = "repaired", **options
 
 
 def certified(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The repaired one is certified.
+    """Show that the repaired one is certified.
 
     >>> certified("equality", 4).text
     'equality at N = 4 is certified; inputs covered: 2^4'

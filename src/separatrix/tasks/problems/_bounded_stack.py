@@ -64,7 +64,7 @@ def _odd_depths(xp: Any, move: Array, bound: Array, depth: int) -> Array:
 
 
 def _step(xp: Any, depths: Array, move: Array, bound: Array) -> Array:
-    """One reflected step: from 0 always up, and down where up would pass the bound."""
+    """Return one reflected step: from 0 always up, and down where up would pass the bound."""
     moved = depths + move
     return moved + xp.astype(moved < 0, moved.dtype) * 2 - xp.astype(moved > bound, moved.dtype) * 2
 
@@ -108,7 +108,7 @@ def fill_types(fresh: Array, opens: Array, after: Array, kinds: int, depth: int)
 
 
 def is_balanced(tokens: Array, kinds: int, depth: int) -> Array:
-    """Which rows are in Dyck-(kinds, depth): (rows, n) tokens give (rows,) bool."""
+    """Return which rows are in Dyck-(kinds, depth): (rows, n) tokens give (rows,) bool."""
     xp = namespace_of(tokens)
     closes = xp.astype(tokens >= kinds, xp.int32)
     after = xp.cumulative_sum(1 - closes * 2, axis=1, dtype=xp.int32)
@@ -123,7 +123,7 @@ def is_balanced(tokens: Array, kinds: int, depth: int) -> Array:
 
 
 def types_match(types: Array, closes: Array, after: Array, kinds: int, depth: int) -> Array:
-    """Whether closing brackets have the types they close, for rows whose depths are right; (rows,) bool.
+    """Return whether closing brackets have the types they close, for rows whose depths are right; (rows,) bool.
 
     ``types``, ``closes`` (0 or 1) and ``after`` (depth after each bracket) are int32 of shape (rows, n).
 

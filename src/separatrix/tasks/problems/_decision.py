@@ -13,7 +13,7 @@ class Decision(Task):
 
     @abstractmethod
     def decide(self, inputs: Array, length: int) -> Array:
-        """The answers of a batch: bool (count,)."""
+        """Return the answers of a batch: bool (count,)."""
 
     def classes(self, length: int) -> int:
         del length
@@ -25,7 +25,7 @@ class Decision(Task):
 
 
 def asked_at_the_end(inputs: Array, answers: Array) -> Examples:
-    """The batch with these answers, bool (count,), at the last position."""
+    """Return the batch with these answers, bool (count,), at the last position."""
     xp = namespace_of(inputs)
     targets = full_like(inputs, tuple(inputs.shape), 0)
     read = xp.zeros(inputs.shape, dtype=xp.bool, device=inputs.device)

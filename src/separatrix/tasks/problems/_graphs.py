@@ -45,11 +45,11 @@ class CycleTask(Task):
 
     @abstractmethod
     def on_cycle(self, graph: Array) -> Array:
-        """Which vertices of float64 adjacency matrices (count, N, N) lie on a cycle; bool (count, N)."""
+        """Return which vertices of float64 adjacency matrices (count, N, N) lie on a cycle; bool (count, N)."""
 
     @abstractmethod
     def find_cycle(self, neighbours: Sequence[Sequence[int]], vertex: int) -> tuple[int, ...] | None:
-        """The first cycle through a vertex (counted from 0, without its end), or None."""
+        """Return the first cycle through a vertex (counted from 0, without its end), or None."""
 
     def vocabulary(self, length: int) -> Vocabulary:
         del length
@@ -86,11 +86,11 @@ class CycleTask(Task):
         return xp.astype(found, xp.int64), full_like(inputs, tuple(inputs.shape[:2]), 1) == 1
 
     def free_edges(self, length: int) -> int:
-        """How many entries of the matrix may be chosen freely."""
+        """Return how many entries of the matrix may be chosen freely."""
         return length * (length - 1) // (1 if self.directed else 2)
 
     def edge_probability(self, length: int) -> float:
-        """The probability of a background edge that gives ``background_cycles``, at most 1/2."""
+        """Return the probability of a background edge that gives ``background_cycles``, at most 1/2."""
         partners = math.perm(length - 1, self.cycle - 1) / (1 if self.directed else 2)
         return min(0.5, (self.background_cycles / partners) ** (1 / self.cycle))
 
@@ -182,5 +182,5 @@ def set_edges(graph: Array, start: Array, end: Array, value: Array, where: Array
 
 
 def neighbours_of(row: Row) -> list[list[int]]:
-    """For each vertex the ends of its edges, counted from 0."""
+    """Return for each vertex the ends of its edges, counted from 0."""
     return [[end for end, entry in enumerate(cell) if entry] for cell in row]

@@ -36,7 +36,7 @@ def lay_out(first: Array, second: Array, halves: Array, separator: int, padding:
 
 
 def halves_of(inputs: Array, length: int, padding: int) -> tuple[Array, Array, Array, Array]:
-    """Both halves aligned (count, N/2), the mask of real columns, and the half lengths (count, 1)."""
+    """Return both halves aligned (count, N/2), the mask of real columns, and the half lengths (count, 1)."""
     xp = namespace_of(inputs)
     used = xp.sum(xp.astype(inputs != padding, xp.int64), axis=1, keepdims=True)
     halves = (used - 1) // 2
@@ -47,7 +47,7 @@ def halves_of(inputs: Array, length: int, padding: int) -> tuple[Array, Array, A
 
 
 def draw_halves(first: Sequence[str], second: Sequence[str], mark: Callable[[str, str], str]) -> str:
-    """Two lines of symbols over each other and a line of marks below."""
+    """Return two lines of symbols over each other and a line of marks below."""
     width = max([len(word) for word in [*first, *second]] or [1])
 
     def line(words: Sequence[str]) -> str:

@@ -40,14 +40,14 @@ class Matching(Task):
 
     @abstractmethod
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
-        """The first partners (counted from 0) that make the number at ``place`` a match, or None."""
+        """Return the first partners (counted from 0) that make the number at ``place`` a match, or None."""
 
     @abstractmethod
     def matches(self, residues: Array, modulus: int) -> Array:
-        """Which numbers (count, N) have partners; bool of the same shape."""
+        """Return which numbers (count, N) have partners; bool of the same shape."""
 
     def modulus_at(self, length: int) -> int:
-        """The modulus M at this length."""
+        """Return the modulus M at this length."""
         return max(length * length, SMALLEST_DEFAULT_MODULUS) if self.modulus is None else self.modulus
 
     def vocabulary(self, length: int) -> Vocabulary:
@@ -115,7 +115,7 @@ class GroupedMatching(Matching):
 
     @abstractmethod
     def grouping(self, draws: Draws, count: int, length: int) -> tuple[int, Array, Array]:
-        """The size of a group, the order in which positions are grouped (count, N) and the slot of the order at
+        """Return the size of a group, the order in which positions are grouped (count, N) and the slot of the order at
         which the first group starts (count, 1)."""
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
@@ -147,7 +147,7 @@ def plant_groups(residues: Array, order: Array, start: Array, kind: Array, size:
 
 
 def tokens_of(residues: Array, modulus: int) -> Array:
-    """Inputs (count, N + 1) from residues (count, N): the dummy in front, the residue 0 written as M."""
+    """Return inputs (count, N + 1) from residues (count, N): the dummy in front, the residue 0 written as M."""
     xp = namespace_of(residues)
     dummy = full_like(residues, (residues.shape[0], 1), 0)
     return xp.concat([dummy, xp.where(residues == 0, modulus, residues)], axis=1)
@@ -160,12 +160,12 @@ def shuffled(draws: Draws, count: int, length: int) -> tuple[Array, Array]:
 
 
 def pair_matches(residues: Array, modulus: int) -> Array:
-    """Which residues (count, N) have their negative in the same row (perhaps themselves)."""
+    """Return which residues (count, N) have their negative in the same row (perhaps themselves)."""
     return contained_in_rows(residues, (modulus - residues) % modulus, modulus)
 
 
 def triple_matches(residues: Array, modulus: int) -> Array:
-    """Which residues (count, N) complete two residues of their row (perhaps themselves) to 0.
+    """Return which residues (count, N) complete two residues of their row (perhaps themselves) to 0.
 
     For every pair (i, j) the missing third is looked up: N² lookups for each row, in chunks of rows and, where
     one row alone is too much, of places i.
@@ -188,7 +188,7 @@ def triple_matches(residues: Array, modulus: int) -> Array:
 
 
 def first_triple(residues: Sequence[int], place: int, modulus: int, partners: range) -> tuple[int, int] | None:
-    """The first j ≤ k among ``partners`` with z_place + z_j + z_k ≡ 0, or None."""
+    """Return the first j ≤ k among ``partners`` with z_place + z_j + z_k ≡ 0, or None."""
     present = set(residues[partners.start : partners.stop])
     for second in partners:
         wanted = -(residues[place] + residues[second]) % modulus
@@ -199,7 +199,7 @@ def first_triple(residues: Sequence[int], place: int, modulus: int, partners: ra
 
 
 def disjointness_split(length: int) -> CommunicationSplit:
-    """The reduction of SHT23 from DISJ on n bits, N = 2n + 1: Alice z_1 … z_n, Bob z_{n+1} … z_{2n}.
+    """Return the reduction of SHT23 from DISJ on n bits, N = 2n + 1: Alice z_1 … z_n, Bob z_{n+1} … z_{2n}.
 
     The last number is a constant that both know; it is counted among Bob's positions, the dummy among Alice's.
     For even N one number is left over and Bob holds it as well.

@@ -84,7 +84,7 @@ def earlier_products(points: Array) -> Array:
 
 
 def keeps_margin(points: Array, numerator: int, denominator: int, scale: int) -> Array:
-    """Whether every query's best product is ahead of the next by numerator/denominator · scale; bool (count,).
+    """Return whether every query's best product is ahead of the next by numerator/denominator · scale; bool (count,).
 
     All integers: differences are below 2^42 and denominators at most 2^20.
     """

@@ -38,14 +38,14 @@ class Recall(Task):
 
     @abstractmethod
     def pairs(self, length: int) -> int:
-        """How many pairs of keys and labels there are at this length."""
+        """Return how many pairs of keys and labels there are at this length."""
 
     @abstractmethod
     def default_keys(self, length: int) -> int:
-        """How many key symbols there are where no number is given."""
+        """Return how many key symbols there are where no number is given."""
 
     def key_symbols(self, length: int) -> int:
-        """How many key symbols there are at this length."""
+        """Return how many key symbols there are at this length."""
         keys, needed = self.default_keys(length) if self.keys is None else self.keys, self.pairs(length)
         require(keys >= needed, f"{needed} distinct keys cannot come from keys={keys}; give at least {needed} or None")
         return keys
@@ -55,7 +55,7 @@ class Recall(Task):
         self.key_symbols(length)
 
     def vocabulary(self, length: int) -> Vocabulary:
-        """Keys k0, k1, … and labels 0, 1, …."""
+        """Return keys k0, k1, … and labels 0, 1, …."""
         return Vocabulary((Symbols("keys", self.key_symbols(length), prefix="k"), Symbols("labels", self.labels)))
 
     def classes(self, length: int) -> int:
@@ -83,12 +83,12 @@ class Recall(Task):
         return super().listable(length) and self.listed(length) <= LARGEST_LISTING
 
     def listed(self, length: int) -> int:
-        """How many choices of keys the space lists, over all places."""
+        """Return how many choices of keys the space lists, over all places."""
         return self.key_symbols(length) * self.pairs(length)
 
 
 def recall_specification(task: Recall, length: int) -> dict[str, Any]:
-    """Keys and labels in turn, then queries; what is promised of them belongs to the form ``recall``."""
+    """Return keys and labels in turn, then queries; what is promised of them belongs to the form ``recall``."""
     keys, pairs, positions = task.key_symbols(length), task.pairs(length), task.positions(length)
     key, label = {"count": 1, "tokens": [0, keys]}, {"count": 1, "tokens": [keys, keys + task.labels]}
     queries = {"count": positions - 2 * pairs, "tokens": [0, keys]}
@@ -102,7 +102,7 @@ def interleave(first: Array, second: Array) -> Array:
 
 
 def look_up(keys: Array, values: Array, queries: Array, bound: int) -> Array:
-    """The value stored under each query; keys and values (count, n), queries (count, w), keys distinct.
+    """Return the value stored under each query; keys and values (count, n), queries (count, w), keys distinct.
 
     Sorting and one binary search: n log n work where comparing all pairs needs n². A query that is not a key gets
     some value of the row; the promise of the tasks excludes it.
@@ -114,7 +114,7 @@ def look_up(keys: Array, values: Array, queries: Array, bound: int) -> Array:
 
 
 def distinct_rows(keys: Array) -> Array:
-    """Which rows have no repeated value (bool, (count,))."""
+    """Return which rows have no repeated value (bool, (count,))."""
     xp = namespace_of(keys)
     ascending = xp.sort(keys, axis=1)
     return xp.all(ascending[:, 1:] != ascending[:, :-1], axis=1)

@@ -41,13 +41,13 @@ def in_chunks(function: Callable[[Array], Array], array: Array, cost: int) -> Ar
 
 
 def row_numbers(like: Array, count: int) -> Array:
-    """The column vector 0 .. count-1 (shape ``(count, 1)``, int64) on the device of ``like``."""
+    """Return the column vector 0 .. count-1 (shape ``(count, 1)``, int64) on the device of ``like``."""
     xp = namespace_of(like)
     return xp.reshape(xp.arange(count, dtype=xp.int64, device=like.device), (count, 1))
 
 
 def find_in_rows(ascending: Array, wanted: Array, bound: int) -> Array:
-    """For every wanted value the column of the first entry of its row that is not smaller.
+    """Return for every wanted value the column of the first entry of its row that is not smaller.
 
     ``ascending`` (rows, n) has sorted rows with values in 0 .. bound - 1, ``wanted`` (rows, w) values of the
     same range; the answer (rows, w) lies in 0 .. n. Adding row·bound makes all rows one sorted list, so that one
@@ -62,7 +62,7 @@ def find_in_rows(ascending: Array, wanted: Array, bound: int) -> Array:
 
 
 def contained_in_rows(values: Array, wanted: Array, bound: int) -> Array:
-    """Which wanted values (rows, w) occur in their row of ``values`` (rows, n); all in 0 .. bound - 1.
+    """Return which wanted values (rows, w) occur in their row of ``values`` (rows, n); all in 0 .. bound - 1.
 
     A table of booleans answers fastest and is used while it takes no more memory than ``wanted`` (eight times
     as many entries of one byte); a binary search serves larger ranges.
@@ -103,7 +103,7 @@ def distinct_values(draws: Draws, count: int, size: int, bound: int) -> Array:
 
 
 def arrangement_sizes(bound: int, size: int) -> Sequence[range]:
-    """The choices left for each entry of an ordered selection of ``size`` of ``bound`` values, in turn."""
+    """Return the choices left for each entry of an ordered selection of ``size`` of ``bound`` values, in turn."""
     return [range(bound - turn) for turn in range(size)]
 
 
@@ -124,7 +124,7 @@ def decode_arrangements(codes: Array) -> Array:
 
 
 def whole_numbers(text: str, separator: str, what: str) -> list[int]:
-    """The integers written in ``text``; raises a one-line error that names what was expected."""
+    """Return the integers written in ``text``; raises a one-line error that names what was expected."""
     try:
         return [int(word) for word in text.split(separator)]
     except ValueError:

@@ -50,7 +50,7 @@ class SeparatedEquality(Task):
 
     @abstractmethod
     def asked(self) -> str:
-        """Where the task is read, in words."""
+        """Return where the task is read, in words."""
 
     @abstractmethod
     def second_half(self, draws: Draws, first: Array, halves: Array) -> Array:
@@ -86,7 +86,7 @@ class SeparatedEquality(Task):
         return "" if self.symbols <= len(BASE64) else " "
 
     def halves_in_words(self, row: Row, length: int) -> str:
-        """Both halves over each other with differences marked."""
+        """Return both halves over each other with differences marked."""
         words = self.vocabulary(length).texts(row)
         half = len(words) // 2
         return draw_halves(words[:half], words[half + 1 :], lambda a, b: " " if a == b else "≠").rstrip()
@@ -121,5 +121,5 @@ class SeparatedDecision(SeparatedEquality):
 
 
 def coin(draws: Draws, count: int) -> Array:
-    """A fair coin for each row: int64 (count, 1)."""
+    """Return a fair coin for each row: int64 (count, 1)."""
     return integers(draws.uniform(count, 1), 0, 2)

@@ -25,7 +25,7 @@ LARGEST_TABLE = 1 << 14
 
 
 def pairs_in_a_run(kinds: int) -> int:
-    """How many pairs one table look-up gives; 0 where there are too many types for a table."""
+    """Return how many pairs one table look-up gives; 0 where there are too many types for a table."""
     pairs = 0
     while kinds * (kinds * (kinds + 1)) ** (pairs + 1) <= LARGEST_TABLE:
         pairs += 1

@@ -57,7 +57,7 @@ class ZoologyRecall(Task):
             raise SeparatrixError(f"power={self.power} is not above 0 and up to 1; 0.01 is Zoology's, 1 is uniform")
 
     def stored(self, length: int) -> int:
-        """How many pairs there are."""
+        """Return how many pairs there are."""
         return max(1, length // 16) if self.pairs is None else self.pairs
 
     def check_length(self, length: int) -> None:

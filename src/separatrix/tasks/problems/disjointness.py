@@ -21,7 +21,7 @@ from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 
 def barely_intersecting_halves(draws: Draws, count: int, half: int) -> Array:
-    """Bits (count, 2·half): two disjoint sets, in half of the rows changed to meet in exactly one place."""
+    """Return bits (count, 2·half): two disjoint sets, in half of the rows changed to meet in exactly one place."""
     pair = draws.digits(3, count, half)
     xp = namespace_of(pair)
     place = integers(draws.uniform(count, 1), 0, half)

@@ -117,7 +117,7 @@ class Dyck(Decision):
         return self.labelled(draws, count, length, split).inputs
 
     def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
-        """The walk gives balanced strings and every corrupted one is tested, so the answers are known."""
+        """Label what was drawn: the walk gives balanced strings, and every corrupted one is tested."""
         del split
         tokens = self.balanced_strings(draws, count, length)
         xp = namespace_of(tokens)
@@ -132,11 +132,11 @@ class Dyck(Decision):
         return asked_at_the_end(xp.astype(tokens, xp.int64), ~negative)
 
     def reachable_depth(self, length: int) -> int:
-        """The depth that a balanced string of this length can reach: no bound beyond it changes anything."""
+        """Return the depth that a balanced string of this length can reach: no bound beyond it changes anything."""
         return min(self.depth, length // 2)
 
     def work(self, length: int) -> int:
-        """The walk keeps a map on its odd depths for every second step."""
+        """Return the cost of an example: the walk keeps a map on its odd depths for every second step."""
         return length * max(4, self.reachable_depth(length))
 
     def balanced_strings(self, draws: Draws, count: int, length: int) -> Array:

@@ -59,7 +59,7 @@ class Equality(Decision):
             self.halves(length)
 
     def halves(self, length: int) -> tuple[list[int], list[int]]:
-        """The positions of both halves, counted from 0 and ascending."""
+        """Return the positions of both halves, counted from 0 and ascending."""
         if self.alice is None:
             return list(range(length // 2)), list(range(length // 2, length))
         first = [int(word) - 1 for word in self.alice.split(",")]

@@ -41,7 +41,7 @@ class Match3(GroupedMatching):
         return first_triple(residues, place, modulus, range(len(residues)))
 
     def work(self, length: int) -> int:
-        """Every pair of numbers is looked up."""
+        """Return the cost of an example: every pair of numbers is looked up."""
         return length**2
 
     def matches(self, residues: Array, modulus: int) -> Array:

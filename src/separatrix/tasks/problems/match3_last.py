@@ -88,7 +88,7 @@ class Match3Last(Matching):
         return found & (columns(residues, residues.shape[1]) == residues.shape[1] - 1)
 
     def work(self, length: int) -> int:
-        """Every pair of numbers is looked up."""
+        """Return the cost of an example: every pair of numbers is looked up."""
         return length**2
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
@@ -140,7 +140,7 @@ class Match3Last(Matching):
 
 
 def unmatched(draws: Draws, residues: Array, modulus: int) -> Array:
-    """The rows (count, n) changed so that no two entries, nor one twice, add up to 0 modulo M.
+    """Return the rows (count, n) changed so that no two entries, nor one twice, add up to 0 modulo M.
 
     Residues 0 and M/2 are drawn again among the others; then all entries equal to r or -r take the sign of the
     first of them. Rows without a match stay as they are.

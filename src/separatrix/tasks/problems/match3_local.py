@@ -51,7 +51,7 @@ class Match3Local(GroupedMatching):
         return first_triple(residues, place, modulus, near)
 
     def work(self, length: int) -> int:
-        """Every pair within a window is compared."""
+        """Return the cost of an example: every pair within a window is compared."""
         return length * min(self.window, length) ** 2
 
     def matches(self, residues: Array, modulus: int) -> Array:

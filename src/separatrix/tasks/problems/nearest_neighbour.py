@@ -113,7 +113,7 @@ class NearestNeighbour(Task):
         return answers
 
     def work(self, length: int) -> int:
-        """Every query is compared with every earlier point."""
+        """Return the cost of an example: every query is compared with every earlier point."""
         return length**2 * self.dimension
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
@@ -153,7 +153,7 @@ class NearestNeighbour(Task):
         )
 
     def margin_kept(self, points: Array, length: int) -> Array:
-        """Which inputs keep the margin at every query, exactly; points (count, N, d)."""
+        """Return which inputs keep the margin at every query, exactly; points (count, N, d)."""
         margin = Fraction(self.margin)
 
         def kept(chunk: Array) -> Array:
@@ -162,7 +162,7 @@ class NearestNeighbour(Task):
         return in_chunks(kept, points, self.memory(length))
 
     def lay_out(self, points: Array, labels: Array) -> Array:
-        """Cells from points (count, N, d) and labels (count, N - 1)."""
+        """Return cells from points (count, N, d) and labels (count, N - 1)."""
         xp = namespace_of(points)
         count, length, dimension = points.shape
         inputs = full_like(points, (count, 2 * length - 1, dimension + 2), 0)

@@ -108,7 +108,7 @@ class SparseAveraging(Task):
         return self.lay_out(sets, table[integers(draws.uniform(count, length), 0, table.shape[0])])
 
     def lay_out(self, sets: Array, values: Array) -> Array:
-        """Cells from sets of indices counted from 0 (count, N, q) and values (count, N, d)."""
+        """Return cells from sets of indices counted from 0 (count, N, q) and values (count, N, d)."""
         xp = namespace_of(sets)
         count, length, _ = sets.shape
         index = xp.broadcast_to(columns(sets, length) + 1, (count, length))
@@ -183,7 +183,7 @@ def _vector(numbers: Row) -> str:
 
 @lru_cache(maxsize=8)
 def ball(dimension: int, radius: int) -> Table:
-    """All integer vectors of norm at most ``radius``, in lexicographic order; shape (points, dimension).
+    """Return all integer vectors of norm at most ``radius``, in lexicographic order; shape (points, dimension).
 
     >>> ball(2, 1).tolist()
     [[-1, 0], [0, -1], [0, 0], [0, 1], [1, 0]]

@@ -86,7 +86,7 @@ class SparseThreshold(Decision):
         require(fits, f"THRES(k, N) has at most N = {length} features, not {self.features_used}; lower features_used")
 
     def function(self, length: int) -> SparseFunction:
-        """The function asked at this length."""
+        """Return the function asked at this length."""
         half = length // 2
         pairs = numpy.stack([numpy.arange(half), numpy.arange(half) + half], axis=1)
         if self.instance == "disjointness":

@@ -73,7 +73,7 @@ class Undirected5Cycle(CycleTask):
         return self.close((vertex,), neighbours)
 
     def close(self, path: tuple[int, ...], neighbours: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
-        """The first way to go on from this path to a closed one of five steps, or None."""
+        """Return the first way to go on from this path to a closed one of five steps, or None."""
         if len(path) == self.cycle:
             return path if path[0] in neighbours[path[-1]] else None
         for end in neighbours[path[-1]]:

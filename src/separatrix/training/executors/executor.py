@@ -35,7 +35,7 @@ class Failure:
 
 
 def memory_failure(error: BaseException) -> Failure:
-    """The failure of a job whose memory did not suffice.
+    """Return the failure of a job whose memory did not suffice.
 
     >>> memory_failure(MemoryError("no room for 8 GiB"))
     Failure(reason='no room for 8 GiB', out_of_memory=True)

@@ -19,7 +19,7 @@ def open_executor(
     save_every_seconds: float = 30.0,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Executor, dict[str, Any]]:
-    """The executor of this name and what records say about where it trains; ``threads`` 0 leaves them to torch,
+    """Return the executor of this name and what records say about where it trains; ``threads`` 0 leaves them to torch,
     or gives each worker its share.
     """
     chosen = device_named(device)

@@ -130,7 +130,7 @@ def _send(worker: _Worker, message: Job | None) -> None:
 
 
 def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_seconds: float) -> None:
-    """A worker's life: take a job, train it, tell everything; ends when the driver says so or closes the pipe."""
+    """Work until the end: take a job, train it, tell everything; ends when the driver says so or closes the pipe."""
     import signal
 
     # Ctrl-C reaches every process of the terminal; only the driver decides what it means.

@@ -112,13 +112,13 @@ class RayExecutor(Executor):
         return [each for each in active if each.heard]
 
     def _room(self, ray: Any) -> int:
-        """How many groups the nodes that are alive can train at once; at least one is always asked for."""
+        """Return how many groups the nodes that are alive can train at once; at least one is always asked for."""
         found = ray.cluster_resources()
         room = int(found.get("CPU", 0) // self.cpus) if self.cpus else 1
         return max(1, min(room, int(found.get("GPU", 0) // self.gpus)) if self.gpus else room)
 
     def _next(self, ray: Any, assignment: _Assignment) -> Outcome:
-        """The next outcome of a stream that is ready."""
+        """Return the next outcome of a stream that is ready."""
         try:
             reference = next(assignment.stream)
         except StopIteration:
@@ -180,7 +180,7 @@ class _Trainer:
         self.halted = True
 
     def train(self, job: Job, device: str, threads: int, save_every_seconds: float) -> Iterator[Any]:
-        """The events of a group, one after another."""
+        """Yield the events of a group, one after another."""
         import torch
 
         from separatrix.training.group import train

@@ -41,14 +41,14 @@ class SharedClock:
         self._total = 0.0
 
     def __call__(self) -> float:
-        """One's share until now."""
+        """Return the share until now."""
         now = self._now()
         self._total += (now - self._last) / self._sharing
         self._last = now
         return self._total
 
     def shared_by(self, count: int) -> None:
-        """From now on this many share the time."""
+        """Let this many share the time from now on."""
         self()
         self._sharing = max(1, count)
 
@@ -63,11 +63,11 @@ class _Seat:
     mark: torch.cuda.Event | None = None
 
     def turn(self) -> AbstractContextManager[Any]:
-        """Everything within it goes to the seat's stream."""
+        """Return a context in which everything goes to the seat's stream."""
         return nullcontext() if self.stream is None else torch.cuda.stream(self.stream)
 
     def ready(self) -> bool:
-        """Whether all that was handed out is done."""
+        """Return whether all that was handed out is done."""
         return self.mark is None or self.mark.query()
 
 

@@ -49,7 +49,7 @@ class AttentionMaps:
 
 
 def attention_maps(record: Record, source: RunSource) -> AttentionMaps:
-    """The matrices at all steps whose weights the run kept; raises where it kept none or names no cells."""
+    """Return the matrices at all steps whose weights the run kept; raises where it kept none or names no cells."""
     spec, task = record.spec, record.spec.the_task()
     if not isinstance(task, SparseAveraging):
         raise SeparatrixError(f"{task.name} has no cells that a query names; attention is shown for sparse-averaging")
@@ -76,7 +76,7 @@ def _map(
 
 
 def best_run(records: Sequence[Record], source: RunSource) -> Record | None:
-    """The most accurate of the runs that kept weights at the most steps; None where none kept any."""
+    """Return the most accurate of the runs that kept weights at the most steps; None where none kept any."""
     keeping = [record for record in records if source.snapshots(record.spec.name)]
     key = lambda each: (-len(source.snapshots(each.spec.name)), -each.result.accuracy, each.result.loss)  # noqa: E731
     return min(keeping, key=key, default=None)

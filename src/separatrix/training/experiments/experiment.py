@@ -50,7 +50,7 @@ class Experiment:
         return "on" if self.columns == "task" else f"at {self.columns.replace('_', ' ')}"
 
     def sweep(self, scale: str) -> Sweep:
-        """The sweep at a scale."""
+        """Return the sweep at a scale."""
         if scale not in self.scales:
             raise UnknownNameError(f"scale of {self.name}", scale, self.scales)
         chosen = {**self.scales[scale], "task": self.task}

@@ -92,7 +92,7 @@ class FigureCell:
         return f"{thousands(self.record.spec.steps)} × {self.runs}{recipe}{spread}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "row": self.row,
             "column": self.column,
@@ -150,7 +150,7 @@ class FigureData:
         return (min(found), max(found)) if found else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "figure": self.experiment.name,
             "scale": self.scale,
@@ -167,12 +167,12 @@ class FigureData:
 
 @cache
 def paper_figures() -> Mapping[str, Any]:
-    """The numbers printed in BHBK24, as read from its figures."""
+    """Return the numbers printed in BHBK24, as read from its figures."""
     return json.loads(files("separatrix.training.experiments").joinpath("paper_figures.json").read_text("utf-8"))
 
 
 def paper_table(key: str) -> PaperTable:
-    """One heat map of the paper."""
+    """Return one heat map of the paper."""
     found = paper_figures()[key]
     rows = tuple(str(parse_spec(name)) for name in found["accuracy"])
     columns = tuple(map(str, found["lengths"]))
@@ -187,7 +187,7 @@ def paper_table(key: str) -> PaperTable:
 
 @lru_cache(maxsize=4096)
 def plain_model(architecture: str) -> str:
-    """A model without its number of heads, which the paper tunes and its rows do not name.
+    """Return a model without its number of heads, which the paper tunes and its rows do not name.
 
     >>> plain_model("TF-(1,64,heads=4,positions=none)")
     'TF-(1,64,positions=none)'
@@ -197,7 +197,7 @@ def plain_model(architecture: str) -> str:
 
 
 def best_scale(experiment: Experiment, source: RunSource) -> str:
-    """The scale that the recorded runs are of: the largest that is complete, else the one with the most cells.
+    """Return the scale that the recorded runs are of: the largest that is complete, else the one with the most cells.
 
     A cell that a smaller scale has as well counts for a scale only if one of its runs was allowed more steps than the
     smaller one has: short runs that happen to lie on the grid of a larger scale do not make a figure of that scale. Of
@@ -219,7 +219,7 @@ def best_scale(experiment: Experiment, source: RunSource) -> str:
 
 
 def experiment_of(sweep: Sweep, path: str) -> Experiment:
-    """A user's sweep as a figure: a heat map and curves, without a paper next to it."""
+    """Return a user's sweep as a figure: a heat map and curves, without a paper next to it."""
     first = sweep.cells()[0]
     rows, columns = table_axes([name for name, _ in first.coordinates])
     return Experiment(
@@ -229,7 +229,7 @@ def experiment_of(sweep: Sweep, path: str) -> Experiment:
 
 
 def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: Sweep | None = None) -> FigureData:
-    """The figure at a scale, or of a user's ``sweep``, from what a store or exported files hold."""
+    """Return the figure at a scale, or of a user's ``sweep``, from what a store or exported files hold."""
     found = _cells(experiment, sweep or experiment.sweep(scale or "quick"), source)
     paper = None if experiment.paper is None else paper_table(experiment.paper)
     rows, columns = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
@@ -251,7 +251,7 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
 
 
 def _cells(experiment: Experiment, sweep: Sweep, source: RunSource) -> dict[tuple[str, str], FigureCell]:
-    """The cells of a figure by row and column, without what is said about them."""
+    """Return the cells of a figure by row and column, without what is said about them."""
     cells = sweep.cells()
     paper = None if experiment.paper is None else paper_table(experiment.paper)
     everything = source.all()
@@ -270,7 +270,7 @@ def _cells(experiment: Experiment, sweep: Sweep, source: RunSource) -> dict[tupl
 
 
 def _undertrained(cell: FigureCell, most: int, source: RunSource) -> tuple[str, ...]:
-    """Why a cell fell short of the paper's number, or of its goal, as far as that is for want of training."""
+    """Return why a cell fell short of the paper's number, or of its goal, as far as that is for want of training."""
     if cell.record is None:
         return ()
     wanted = 100 * cell.record.spec.goal if cell.paper is None else cell.paper
@@ -304,7 +304,7 @@ def _cell(
 
 
 def _seeds(best: Record | None, matching: Sequence[Record]) -> tuple[float, ...]:
-    """Accuracies in percent of the runs that differ from the best one in their seed alone, ascending."""
+    """Return accuracies in percent of the runs that differ from the best one in their seed alone, ascending."""
     if best is None:
         return ()
     shared = replace(best.spec, seed=0)

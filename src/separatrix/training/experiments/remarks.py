@@ -26,8 +26,8 @@ def remarks(
     most: int,
     rounded: Mapping[tuple[str, str], RoundedState],
 ) -> Iterable[str]:
-    """Sentences for people; ``beside_paper`` says whether the paper has a table, ``most`` how many steps it allows,
-    ``rounded`` what is known of the states of the runs."""
+    """Write sentences for people; ``beside_paper`` says whether the paper has a table, ``most`` how many steps it
+    allows, ``rounded`` what is known of the states of the runs."""
     recorded = [cell for cell in cells if cell.record is not None]
     yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
     if missing := missing_note(experiment, scale, cells):
@@ -79,18 +79,19 @@ def missing_note(experiment: Experiment, scale: str | None, cells: "Sequence[Fig
 
 
 def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
-    """Cells whose best run diverged, as it does only where all did (:func:`~separatrix.training.record.best_of`)."""
+    """Return cells whose best run diverged, as it does only where all did
+    (:func:`~separatrix.training.record.best_of`)."""
     return [cell for cell in cells if cell.record is not None and cell.record.result.ending == "diverged"]
 
 
 def diverged_note(cells: "Iterable[FigureCell]") -> str:
-    """The cells that diverged, for those who see a picture alone; empty where none did."""
+    """Return the cells that diverged, for those who see a picture alone; empty where none did."""
     lost = diverged(cells)
     return f"Diverged, so the accuracy means nothing: {_named(lost)}." if lost else ""
 
 
 def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
-    """Why cells lie far from the paper's, as far as their runs tell."""
+    """Return why cells lie far from the paper's, as far as their runs tell."""
     short = [cell for cell in far if cell.record and cell.record.result.ending == "steps" and _steps(cell) < most]
     longer = [cell for cell in short if cell.longer]
     plain = [cell for cell in short if not cell.longer]
@@ -115,7 +116,7 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
 
 
 def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
-    """Where models side by side had different budgets: the column with the largest difference."""
+    """Return where models side by side had different budgets: the column with the largest difference."""
     columns: dict[str, list[FigureCell]] = {}
     for cell in recorded:
         columns.setdefault(cell.column, []).append(cell)
@@ -137,7 +138,7 @@ def _counted(cell: "FigureCell") -> str:
 
 
 def _below_words(cell: "FigureCell", experiment: Experiment) -> bool:
-    """Whether a cell lies far below what the paper says in words."""
+    """Return whether a cell lies far below what the paper says in words."""
     upto = experiment.near_perfect.get(cell.row)
     return upto is not None and int(cell.column) <= upto and cell.accuracy is not None and cell.accuracy < 100 - NOTABLE
 
@@ -147,13 +148,13 @@ def _steps(cell: "FigureCell") -> int:
 
 
 def _named(cells: "Sequence[FigureCell]") -> str:
-    """Cells row by row: the row and its columns."""
+    """Return cells row by row: the row and its columns."""
     rows = dict.fromkeys(cell.row for cell in cells)
     return "; ".join(f"{row} at {', '.join(cell.column for cell in cells if cell.row == row)}" for row in rows)
 
 
 def how_to_train(experiment: Experiment, scale: str | None) -> str:
-    """The command that trains what is missing."""
+    """Return the command that trains what is missing."""
     if scale is None:
         return f"separatrix sweep {experiment.source}"
     return f"separatrix sweep {experiment.name} --scale {scale}"
@@ -164,7 +165,7 @@ def _perfect(cell: "FigureCell") -> bool:
 
 
 def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]", experiment: Experiment) -> str:
-    """The missing cells row by row; whole rows in one word. Numbers alone are lengths."""
+    """Return the missing cells row by row; whole rows in one word. Numbers alone are lengths."""
     at = "at" if experiment.columns == "length" else experiment.at
     parts: list[str] = []
     for row in dict.fromkeys(cell.row for cell in missing):
@@ -181,7 +182,7 @@ def _progress(cell: "FigureCell") -> str:
 
 
 def _cost(records: Sequence[Record]) -> str:
-    """Seconds of the groups in which the shown runs trained, by device; runs of one group share its seconds."""
+    """Return seconds of the groups in which the shown runs trained, by device; runs of one group share its seconds."""
     groups: dict[tuple[str, str], float] = {}
     for record in records:
         device = str(record.environment.get("device_name", "?"))

@@ -38,7 +38,7 @@ class RoundedState:
 
 
 def rounded_states(folders: Iterable[Path], scale: str) -> dict[tuple[str, str], RoundedState]:
-    """By model and length, as a figure names its cells, from every folder that has the file.
+    """Return by model and length, as a figure names its cells, from every folder that has the file.
 
     >>> rounded_states([Path("no/such/folder")], "reduced")
     {}
@@ -70,7 +70,7 @@ def _one(plain: Any) -> RoundedState:
 
 
 def rounding_remarks(cells: "Sequence[FigureCell]", rounded: Mapping[tuple[str, str], RoundedState]) -> Iterable[str]:
-    """The remarks of a figure on what rounding the states of its models does."""
+    """Return the remarks of a figure on what rounding the states of its models does."""
     measured = [(cell, rounded[cell.row, cell.column]) for cell in cells if (cell.row, cell.column) in rounded]
     if not measured:
         return

@@ -39,7 +39,7 @@ class StateBits:
         return None if self.bits is None else self.report.state_numbers * self.bits / self.record.spec.length
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
+        """Return plain data for machines."""
         return {
             "run": self.record.spec.name, "accuracy": self.record.result.accuracy, "bits": self.bits,
             "bits_for_each_position": self.bits_for_each_position, "report": self.report.as_data(),
@@ -49,7 +49,7 @@ class StateBits:
 def state_bits(
     cells: Sequence[Cell], found: Mapping[str, Record], files: Path, device: torch.device, examples: int = 512
 ) -> list[StateBits]:
-    """All cells whose best run is recorded and kept its weights in the folder ``files``."""
+    """Return all cells whose best run is recorded and kept its weights in the folder ``files``."""
     measured: list[StateBits] = []
     for cell in cells:
         record = cell.best(found)

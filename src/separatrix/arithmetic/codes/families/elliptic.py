@@ -27,7 +27,7 @@ LARGEST_POLE = 7
 
 
 def affine_points() -> list[tuple[int, int]]:
-    """The points of the curve other than infinity, in order of their coordinates.
+    """Return the points of the curve other than infinity, in order of their coordinates.
 
     >>> len(affine_points())
     24
@@ -59,7 +59,7 @@ class EllipticCodes(LinearFamily):
     title = "functions on an elliptic curve over GF(16), concatenated with [8, 4, 4]"
 
     def members(self, dimension: int, two_sided: bool) -> Iterable[Member]:
-        """All pole orders and numbers of points with a positive distance."""
+        """Return all pole orders and numbers of points with a positive distance."""
         for pole in range(2, LARGEST_POLE + 1):
             for points in range(pole + 1, ALL_POINTS + 1):
                 if 4 * pole - two_sided >= dimension:
@@ -67,7 +67,7 @@ class EllipticCodes(LinearFamily):
                     yield from complementary_members(8 * points, 4 * pole, 4 * (points - pole), parameters, two_sided)
 
     def rows(self, parameters: Parameters) -> tuple[Sequence[int], int]:
-        """One row per basis function and coefficient bit; the first is the constant 1, which is all ones."""
+        """Return one row per basis function and coefficient bit; the first is the constant 1, which is all ones."""
         points = integer(parameters, "points", 1, ALL_POINTS)
         pole = integer(parameters, "pole", 2, LARGEST_POLE)
         spread = [each for each in range(FIELD.size) if FIELD.trace(each)]

@@ -51,7 +51,7 @@ class OrbitGroup:
         return ((1 << self.degree) - 1) // self.order
 
     def orbit(self, exponent: int) -> tuple[int, ...]:
-        """The cosets in one orbit, as exponents below :attr:`classes`.
+        """Return the cosets in one orbit, as exponents below :attr:`classes`.
 
         >>> OrbitGroup(degree=4, order=3, step=1).orbit(1)
         (1, 2, 4, 3)
@@ -72,7 +72,7 @@ class OrbitCodes(LinearFamily):
     title = "searched quasi-cyclic and orbit codes"
 
     def members(self, dimension: int, two_sided: bool) -> Iterable[Member]:
-        """The recorded codes; their recorded heaviest weight also serves the two-sided bound."""
+        """Return the recorded codes; their recorded heaviest weight also serves the two-sided bound."""
         for degree, order, step, leaders, length, lightest, heaviest in FOUND:
             if degree >= dimension:
                 yield Member(

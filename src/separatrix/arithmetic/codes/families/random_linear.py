@@ -40,7 +40,7 @@ FOUND: tuple[tuple[int, int, int], ...] = (
 
 
 def generator_rows(seed: int, dimension: int, width: int) -> tuple[int, ...]:
-    """Rows of a systematic generator: the identity, then random bits."""
+    """Return rows of a systematic generator: the identity, then random bits."""
     pieces = -(-width // 64)
     words = random_words(seed, np.arange(dimension), pieces)
     rows: Sequence[int] = [sum(int(word) << (64 * place) for place, word in enumerate(row)) for row in words]
@@ -56,7 +56,7 @@ class RandomLinear(CodeFamily):
     title = "random linear codes, the best of many seeds"
 
     def proposals(self, count: int, max_inner: Fraction, two_sided: bool) -> Iterable[Proposal]:
-        """The recorded seeds, and the width of Hoeffding's bound over N words."""
+        """Return the recorded seeds, and the width of Hoeffding's bound over N words."""
         needed = bits_for(count)
         if needed > LARGEST_DIMENSION:
             return
@@ -69,7 +69,7 @@ class RandomLinear(CodeFamily):
                 yield Proposal(self.name, safe, {"dimension": needed, "width": safe, "seed": seed})
 
     def build(self, count: int, parameters: Parameters) -> SignCode:
-        """The first ``count`` messages of the code, all words weighed."""
+        """Return the first ``count`` messages of the code, all words weighed."""
         needed = bits_for(count)
         dimension = integer(parameters, "dimension", max(1, needed), LARGEST_DIMENSION)
         width = integer(parameters, "width", dimension, LARGEST_WIDTH)

@@ -42,7 +42,7 @@ class ReedMuller(LinearFamily):
                     yield from complementary_members(length, size, lightest, parameters, two_sided)
 
     def rows(self, parameters: Parameters) -> tuple[Sequence[int], int]:
-        """The monomials, constant first."""
+        """Return the monomials, constant first."""
         variables = integer(parameters, "variables", 1, LARGEST_VARIABLES)
         order = integer(parameters, "order", 1, variables)
         length = 1 << variables

@@ -31,7 +31,8 @@ LARGEST_DEGREE = 12
 
 @cache
 def narrow_sense_exponents(degree: int) -> tuple[tuple[int, tuple[int, ...], int], ...]:
-    """For each BCH code of length 2^degree − 1: distance after extension, exponents, dimension with the constant.
+    """Return for each BCH code of length 2^degree − 1: distance after extension, exponents, dimension with the
+    constant.
 
     >>> narrow_sense_exponents(4)[:2]
     ((8, (1,), 5), (6, (1, 5), 7))
@@ -60,7 +61,7 @@ class TraceCodes(LinearFamily):
     title = "extended BCH codes as traces of polynomials"
 
     def members(self, dimension: int, two_sided: bool) -> Iterable[Member]:
-        """All narrow-sense codes up to length 2^12; for two sides without the constant."""
+        """Return all narrow-sense codes up to length 2^12; for two sides without the constant."""
         for degree in range(2, LARGEST_DEGREE + 1):
             length = 1 << degree
             for distance, exponents, size in narrow_sense_exponents(degree):
@@ -69,7 +70,7 @@ class TraceCodes(LinearFamily):
                     yield from complementary_members(length, size, distance, parameters, two_sided)
 
     def rows(self, parameters: Parameters) -> tuple[Sequence[int], int]:
-        """One row per coefficient bit; places are 0, 1, x, x², …"""
+        """Return one row per coefficient bit; places are 0, 1, x, x², …"""
         degree = integer(parameters, "degree", 2, LARGEST_DEGREE)
         field = BinaryField(degree)
         powers = field.powers(field.order)
@@ -83,7 +84,7 @@ class TraceCodes(LinearFamily):
 
 
 def _as_row(bits: NDArray[np.uint8]) -> int:
-    """Bits as one integer whose bit p is the p-th of them."""
+    """Return bits as one integer whose bit p is the p-th of them."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 

@@ -53,7 +53,7 @@ def _bob_of(task: Callable[[int], Task], shift: int, query: int) -> Callable[[In
 
 
 def shifted(modulus: Callable[[int], int] | None = None) -> Reduction:
-    """The repair with z_N = 1, at any modulus; the task's own by default."""
+    """Return the repair with z_N = 1, at any modulus; the task's own by default."""
     task = _task("match3", modulus)
     return Reduction(
         name="disjointness-to-match3",
@@ -73,7 +73,7 @@ def shifted(modulus: Callable[[int], int] | None = None) -> Reduction:
 
 
 def query_excluded(modulus: Callable[[int], int] | None = None) -> Reduction:
-    """The repair that keeps the published numbers and excludes the query index (``match3-last``)."""
+    """Return the repair that keeps the published numbers and excludes the query index (``match3-last``)."""
     task = _task("match3-last", modulus)
     return Reduction(
         name="disjointness-to-match3-last",
@@ -90,7 +90,7 @@ def query_excluded(modulus: Callable[[int], int] | None = None) -> Reduction:
 
 
 def as_published(modulus: Callable[[int], int] | None = None) -> Reduction:
-    """The slides' encoding, which answers 1 on every pair."""
+    """Return the slides' encoding, which answers 1 on every pair."""
     task = _task("match3", modulus)
     return Reduction(
         name="disjointness-to-match3-as-published",

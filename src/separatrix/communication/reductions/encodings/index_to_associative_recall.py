@@ -11,7 +11,7 @@ from separatrix.tasks import tasks
 
 
 def labelled_keys(bits: Integers, first_label: int) -> Integers:
-    """Keys 0 … n-1, each followed by the label that is its bit: bits (count, n) give cells (count, 2n)."""
+    """Return keys 0 … n-1, each followed by the label that is its bit: bits (count, n) give cells (count, 2n)."""
     count, keys = bits.shape
     cells = numpy.empty((count, 2 * keys), dtype=numpy.int64)
     cells[:, 0::2] = numpy.arange(keys)

@@ -19,12 +19,12 @@ from separatrix.tasks import Task, tasks
 
 
 def blank_cells(sparsity: int) -> int:
-    """Cells that hold no bit: Bob's, and for q > 1 the others that fill his set."""
+    """Return cells that hold no bit: Bob's, and for q > 1 the others that fill his set."""
     return max(1, sparsity - 1)
 
 
 def of_sparsity(sparsity: int) -> Reduction:
-    """The reduction for sets of q indices."""
+    """Return the reduction for sets of q indices."""
     blank = blank_cells(sparsity)
 
     def task(size: int) -> Task:
@@ -63,7 +63,7 @@ def of_sparsity(sparsity: int) -> Reduction:
 
 
 def not_filled() -> Reduction:
-    """The slides' n + 1 cells with sets of three: wrong on exactly the pairs whose third cell holds a 1."""
+    """Return the slides' n + 1 cells with sets of three: wrong on exactly the pairs whose third cell holds a 1."""
 
     def bob(places: Integers, size: int) -> Integers:
         cells = numpy.zeros((len(places), 1, 5), dtype=numpy.int64)

@@ -82,7 +82,7 @@ class ChunkedAttention(torch.autograd.Function):
 
 
 def parts(projected: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Views at the first query, key and value."""
+    """Return views at the first query, key and value."""
     return projected[..., :width], projected[..., width : 2 * width], projected[..., 2 * width :]
 
 

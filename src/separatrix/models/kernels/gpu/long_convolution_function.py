@@ -32,7 +32,7 @@ class LongConvolution(torch.autograd.Function):
     @staticmethod
     @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        """The reversed convolution of the gradient, and sums over sequences for the kernel."""
+        """Return the reversed convolution of the gradient, and sums over sequences for the kernel."""
         x, kernel = ctx.saved_tensors
         members, batch, length, channels = x.shape
         gradient = gradients[0].contiguous()

@@ -47,12 +47,12 @@ class Blocking:
 
 @cache
 def multiprocessors(device: torch.device) -> int:
-    """How many programs can run at once, one on each; 1 where there is no GPU."""
+    """Return how many programs can run at once, one on each; 1 where there is no GPU."""
     return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
 
 
 def blocking(members: int, batch: int, width: int, at_once: int) -> Blocking:
-    """How many sequences a program takes, and what fits into the registers and the shared memory then.
+    """Return how many sequences a program takes, and what fits into the registers and the shared memory then.
 
     Every program reads all weights at every position. Where they are large, 16 sequences while every program has a
     multiprocessor of its own, else 32; where they are small, 16 unless that makes more than twice as many programs.
@@ -65,8 +65,8 @@ def blocking(members: int, batch: int, width: int, at_once: int) -> Blocking:
 
 
 def blocking_of(rows: int, width: int) -> Blocking:
-    """The cut for this many sequences: in bfloat16 it fits into the shared memory of an H200 (227 KiB), and registers
-    do not spill, except 104 bytes a thread for 64 sequences backward."""
+    """Return the cut for this many sequences: in bfloat16 it fits into the shared memory of an H200 (227 KiB), and
+    registers do not spill, except 104 bytes a thread for 64 sequences backward."""
     padded, wide = padded_width(width), width > WIDE
     tile = min(32, padded)
     return Blocking(
@@ -77,7 +77,7 @@ def blocking_of(rows: int, width: int) -> Blocking:
 
 
 def padded_width(width: int) -> int:
-    """The next power of two, of which Triton's blocks are made."""
+    """Return the next power of two, of which Triton's blocks are made."""
     return max(SMALLEST, triton.next_power_of_2(width))
 
 
@@ -124,7 +124,7 @@ class LSTMStates(torch.autograd.Function):
 
 
 def settings(entering: Tensor, width: int, batch: int, rows: int, cut: Pass) -> dict[str, Any]:
-    """What is known when a kernel is compiled."""
+    """Return what is known when a kernel is compiled."""
     padded = padded_width(width)
     return {
         "MASKED": bool(width != padded or batch % rows),

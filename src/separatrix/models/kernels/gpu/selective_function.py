@@ -88,7 +88,7 @@ class GatedSelectiveScan(torch.autograd.Function):
 
 
 def in_rows(tensor: Tensor) -> Tensor:
-    """The tensor itself where (members, batch) is one axis of rows and channels lie together, else a copy."""
+    """Return the tensor itself where (members, batch) is one axis of rows and channels lie together, else a copy."""
     _, batch, _, _ = tensor.shape
     fits = tensor.stride(3) == 1 and tensor.stride(0) == batch * tensor.stride(1)
     return tensor if fits else tensor.contiguous()
@@ -100,7 +100,7 @@ def strides(*tensors: Tensor | None) -> list[int]:
 
 
 def settings(length: int, channels: int, states: int, gate: Tensor | None) -> dict[str, Any]:
-    """What is known when a kernel is compiled."""
+    """Return what is known when a kernel is compiled."""
     padded = triton.next_power_of_2(states)
     return {
         "GATED": gate is not None,

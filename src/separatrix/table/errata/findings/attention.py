@@ -10,7 +10,7 @@ from separatrix.table.errata.finding import Finding, certified, refuted
 
 
 def e1() -> tuple[Finding, ...]:
-    """Widths for the same number of vectors and the same bound on their inner products."""
+    """Compare widths for the same number of vectors and the same bound on their inner products."""
     count = 256
     row = code_table([count], Fraction(1, 4))[0]
     drawn = row.drawn
@@ -33,7 +33,7 @@ def e1() -> tuple[Finding, ...]:
 
 
 def e2() -> tuple[Finding, ...]:
-    """The rounding itself, then all inputs of length 8."""
+    """Return the rounding itself, then all inputs of length 8."""
     length = 8
     arithmetic = FixedPoint(length=16, exponent=2, rounding="down")
     value = arithmetic.decode(arithmetic.encode(1 - Fraction(1, 10**30))).item()
@@ -59,7 +59,7 @@ def e2() -> tuple[Finding, ...]:
 
 
 def e3() -> tuple[Finding, ...]:
-    """Both values of η, and the other repair."""
+    """Return both values of η, and the other repair."""
     length, exponent = 16, 2
     closing = papers_gain(length, exponent)
     asked = 2 * math.log((length - 1) * (2 * length**exponent - 1))
@@ -75,7 +75,7 @@ def e3() -> tuple[Finding, ...]:
 
 
 def e4() -> tuple[Finding, ...]:
-    """The rounding, then the network."""
+    """Return the rounding, then the network."""
     length = 16
     rounded = {exponent: FixedPoint(length, exponent).encode(Fraction(1, length + 1)).item() for exponent in (1, 2)}
     return (
@@ -87,7 +87,7 @@ def e4() -> tuple[Finding, ...]:
 
 
 def e19() -> tuple[Finding, ...]:
-    """The paper's width next to the built one."""
+    """Return the paper's width next to the built one."""
     length, sparsity = 64, 3
     built = constructions()["dnf"].build(length)
     assert isinstance(built.network, Network)

@@ -9,7 +9,7 @@ from separatrix.tasks import draws_from, tasks
 
 
 def e8() -> tuple[Finding, ...]:
-    """The automaton that agrees on all strings up to length 8."""
+    """Return the automaton that agrees on all strings up to length 8."""
     length = 8
     _, function = load_function("separatrix.profiles.examples:balanced")
     automaton = profile("balanced", function, length, parse_alphabet("()[]")).automaton
@@ -26,19 +26,19 @@ def e8() -> tuple[Finding, ...]:
 
 
 def e14() -> tuple[Finding, ...]:
-    """The evidence of the bound on Dyck."""
+    """Return the evidence of the bound on Dyck."""
     evidence = bounds()["dyck-transformer-1layer"].evidence(5)
     return tuple(Finding("repair", each.text, each.holds) for each in evidence if each.kind == "verified")
 
 
 def e20() -> tuple[Finding, ...]:
-    """The generator read as a recogniser, and two layers that do recognise."""
+    """Return the generator read as a recogniser, and two layers that do recognise."""
     length = 16
     return refuted("dyck-transformer", length, "paper"), certified("dyck-transformer", length)
 
 
 def e26() -> tuple[Finding, ...]:
-    """The float layer on every short string and on drawn long ones, its proof, exact sums, and the bound that is
+    """Return the float layer on every short string and on drawn long ones, its proof, exact sums, and the bound that is
     left."""
     length, long, count, precision = 8, 8192, 100, 32
     layer = DyckFloat()

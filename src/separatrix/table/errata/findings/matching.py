@@ -11,7 +11,7 @@ from separatrix.tasks import draws_from, tasks, to_numpy
 
 
 def e10() -> tuple[Finding, ...]:
-    """Near misses at M = 65,536 in float32: no number has a partner."""
+    """Run near misses at M = 65,536 in float32: no number has a partner."""
     length, modulus = 16, 1 << 16
     row = numpy.array([[0, *[7919 * place % modulus + 1 for place in range(1, length + 1)]]])
     row[:, 2::2] = (1 - row[:, 1:-1:2]) % modulus
@@ -33,7 +33,7 @@ def e10() -> tuple[Finding, ...]:
 
 
 def e11() -> tuple[Finding, ...]:
-    """Answers with and without the query among the three."""
+    """Compare the answers with and without the query among the three."""
     count, length = 500, 20
     task = tasks()["match3-last"]
     shares: list[float] = []
@@ -48,12 +48,12 @@ def e11() -> tuple[Finding, ...]:
 
 
 def e12() -> tuple[Finding, ...]:
-    """The unit that was filled in."""
+    """Return the unit that was filled in."""
     return (certified("directed-3-cycle", 16),)
 
 
 def e15() -> tuple[Finding, ...]:
-    """The evidence of the bound on triple matching."""
+    """Return the evidence of the bound on triple matching."""
     evidence = bounds()["match3-transformer-1layer"].evidence(5)
     return tuple(
         Finding("repair" if "reduction" in each.details else "original", each.text, each.holds)
@@ -66,7 +66,7 @@ TRIANGLE = [[0, 1, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0], 
 
 
 def e16() -> tuple[Finding, ...]:
-    """A triangle and two vertices without edges."""
+    """Return a triangle and two vertices without edges."""
     task = tasks()["undirected-5-cycle"]
     literal = list(task.with_parameters(distinct=False).solve(TRIANGLE, 5))
     repaired = list(task.solve(TRIANGLE, 5))
@@ -77,7 +77,7 @@ def e16() -> tuple[Finding, ...]:
 
 
 def e18() -> tuple[Finding, ...]:
-    """One vertex with a loop, then sampled graphs."""
+    """Run one vertex with a loop, then sampled graphs."""
     task = tasks()["directed-3-cycle"]
     looped = [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
     answered = list(task.solve(looped, 3))

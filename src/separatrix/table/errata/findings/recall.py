@@ -9,19 +9,19 @@ from separatrix.tasks import tasks
 
 
 def e5() -> tuple[Finding, ...]:
-    """Both scales of the query."""
+    """Return both scales of the query."""
     length = 64
     return refuted("mqar", length, "query-scale"), certified("mqar", length)
 
 
 def e6() -> tuple[Finding, ...]:
-    """The paper's σ and the exact step."""
+    """Return the paper's σ and the exact step."""
     length = 16
     return refuted("mqar", length, "clamped-labels"), certified("mqar", length, "exact-labels")
 
 
 def e7() -> tuple[Finding, ...]:
-    """The width by the paper's formula, the network without a mask, and the repaired one."""
+    """Return the width by the paper's formula, the network without a mask, and the repaired one."""
     length = 16
     margin = Fraction(1, 2)
     needed = paper_width(length, margin / 100)
@@ -39,7 +39,7 @@ def e7() -> tuple[Finding, ...]:
 
 
 def e21() -> tuple[Finding, ...]:
-    """The constant Kc that the rounded coordinates ask for, at two lengths."""
+    """Return the constant Kc that the rounded coordinates ask for, at two lengths."""
     construction, task = constructions()["nearest-neighbour"], tasks()["nearest-neighbour"]
     exponents = {length: construction.default_exponent(task, length) for length in (16, 256)}
     chosen = ", ".join(f"Kc = {exponent} at N = {length}" for length, exponent in exponents.items())

@@ -16,7 +16,7 @@ SIZES = ((16, 2, 8, 8, 1), (16, 1, 8, 8, 1), (1024, 2, 8, 64, 4), (1024, 1, 8, 6
 
 
 def e13() -> tuple[Finding, ...]:
-    """The same conversation as written and repaired, m the rows of the projections."""
+    """Return the same conversation as written and repaired, m the rows of the projections."""
     length = 16
     built = constructions()["index-lookup"].build(length)
     row = to_numpy(built.task.sample(draws_from(0), 1, length).inputs)[0]
@@ -58,7 +58,7 @@ def e13() -> tuple[Finding, ...]:
 
 
 def _exactly() -> Finding:
-    """The exact condition against the bits of whole plans, where it holds and where it fails."""
+    """Return the exact condition against the bits of whole plans, where it holds and where it fails."""
     within: list[str] = []
     agree = True
     for positions, exponent, d, m, heads in SIZES:
@@ -77,7 +77,7 @@ def _exactly() -> Finding:
 
 
 def _full(positions: int, d: int, m: int, heads: int) -> Network:
-    """A network in which queries, keys and values all have m rows; what it computes does not matter here."""
+    """Return a network in which queries, keys and values all have m rows; what it computes does not matter here."""
     inwards, outwards = (exact(numpy.ones(shape, dtype=numpy.int64)) for shape in ((m, d), (d, m)))
     table = TableRows(exact(numpy.ones((2, d), dtype=numpy.int64)))
     return Network(
@@ -95,7 +95,7 @@ WIDTHS_ON_SLIDES = {"bert-large": 1024, "gpt2": 768, "gpt3": 128}
 
 
 def e25() -> tuple[Finding, ...]:
-    """The printed m next to the widths of the models, and where the bounds then bite."""
+    """Return the printed m next to the widths of the models, and where the bounds then bite."""
     precision = 16
     found: list[Finding] = []
     for name, printed in WIDTHS_ON_SLIDES.items():

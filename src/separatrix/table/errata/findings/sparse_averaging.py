@@ -10,7 +10,7 @@ from separatrix.tasks import tasks, to_numpy
 
 
 def e9() -> tuple[Finding, ...]:
-    """Width with the bound 1/2 outside a set, and with a bound below 1."""
+    """Compare the width with the bound 1/2 outside a set and with a bound below 1."""
     length = 64
     widths = {
         variant: constructions()["sparse-averaging"].build(length, Options(variant=variant)).network.width
@@ -32,13 +32,13 @@ def e9() -> tuple[Finding, ...]:
 
 
 def e17() -> tuple[Finding, ...]:
-    """The repaired reduction on all small instances."""
+    """Return the repaired reduction on all small instances."""
     evidence = bounds()["sparse-averaging-rnn"].evidence(5)
     return tuple(Finding("repair", each.text, each.holds) for each in evidence if "reduction" in each.details)
 
 
 def e22() -> tuple[Finding, ...]:
-    """One unit on every input with values -1, 0 and 1; real values; weights of 16 bits."""
+    """Run one unit on every input with values -1, 0 and 1; real values; weights of 16 bits."""
     length = 4
     precision = 16
     long = 4096
@@ -72,7 +72,7 @@ def e22() -> tuple[Finding, ...]:
 
 
 def e23() -> tuple[Finding, ...]:
-    """Sets of three with and without cells of value 0 to fill them."""
+    """Compare sets of three with and without cells of value 0 to fill them."""
     size = 6
     reduction = reductions()["index-to-sparse-averaging"]
     unfilled = reduction.variant("index-to-sparse-averaging-3-not-filled").verify(size)
@@ -94,7 +94,7 @@ def e23() -> tuple[Finding, ...]:
 
 
 def e24() -> tuple[Finding, ...]:
-    """Both reductions on every pair of inputs, and what follows at one size."""
+    """Return both reductions on every pair of inputs, and what follows at one size."""
     bits = 4
     checked = {
         name: reductions()[name].verified_to(bits)
