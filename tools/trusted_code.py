@@ -55,7 +55,7 @@ KERNEL_FILES = {
     "answers.py": "trained weights: feed-forward, norms and margins after it",
     "lookup.py": "trained weights: rule for lookups",
     "two_layers.py": "trained weights: rule for lookups with two layers",
-    "thresholds.py": "trained weights: rule for counts of positions",
+    "thresholds.py": "trained weights: rule for counts of conditions",
     "cells.py": "trained weights: a step of RNN, GRU and LSTM on boxes",
     "selective.py": "trained weights: a step of Mamba on boxes, and its margins",
     "words.py": "trained weights: rule for words of every length",
@@ -68,7 +68,7 @@ OTHER_CLAIMS = {
     "enumeration": "at most 65,536 inputs, of any network",
     "lookup": "trained: lookups of one layer",
     "two_layers": "trained: lookups and recall with two layers",
-    "thresholds": "trained: counts of positions",
+    "thresholds": "trained: counts of conditions",
     "words": "trained: words, by RNN, GRU and LSTM",
     "words, selective": "trained: words, by Mamba",
 }
