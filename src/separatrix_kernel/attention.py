@@ -275,6 +275,11 @@ class FixedWeights:
                 low[place], high[place] = low[place] + number * a, high[place] + number * b
         return Seen(weights, low, high)
 
+    def forget(self) -> None:
+        """Make room where other queries see other keys."""
+        if self.head.mask != "none":
+            self._seen.clear()
+
     def look(self, position: int, token: int, places: tuple[int, ...]) -> tuple[Seen, tuple[Fixed, ...]]:
         """What the query of a token at a position sees, and the visible ones of its own and some other places."""
         query = self.queries.project(self.queries.position(position), self.queries.token(token))

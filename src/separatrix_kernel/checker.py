@@ -99,7 +99,8 @@ def check(content: Any, data: bytes) -> Accepted:
     random = Random(digest)
     for _ in range(LAST_NET if claim.network.positions <= SHORT else 0):
         tokens = answers.draw(inputs, random)
-        require(not claim.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
+        if tokens is not None:
+            require(not claim.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
     return Accepted(
         task, cast("dict[str, Any]", found["parameters"]), length, arithmetic,
         cast("dict[str, Any]", found["specification"]), file, digest,

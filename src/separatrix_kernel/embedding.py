@@ -15,6 +15,7 @@ from separatrix_kernel.boxes import is_idle, live_before, restricted
 from separatrix_kernel.evaluation import added, feed_forward
 from separatrix_kernel.network import FeedForward, Matrix, Part, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import require
 
 Sign: TypeAlias = tuple[int | None, ...]
 
@@ -23,6 +24,7 @@ class View:
     """The embedding through ``columns``."""
 
     def __init__(self, network: Transformer, columns: Iterable[int], numbers: Numbers) -> None:
+        require(not network.features, "cells of several numbers are not told apart by tokens")
         live = live_before(network.prefix, columns)
         self.columns, self.numbers = live[-1], numbers
         self.place = {column: number for number, column in enumerate(self.columns)}

@@ -7,6 +7,7 @@ net run it.
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from separatrix_kernel.network import (
     Attention,
@@ -26,24 +27,35 @@ from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.specification import adjacency
 
 Vector = list[int]
+Cells: TypeAlias = Sequence[Sequence[int]]
 
 
-def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers, asked: int = 1) -> list[int | None]:
-    """The answers at so many last positions; None where the readout decodes to no answer."""
+def evaluate(
+    network: Network, tokens: Sequence[int], numbers: Numbers, asked: int = 1, cells: Cells = (), stride: int = 1
+) -> list[int | None]:
+    """The answers at so many last positions, every ``stride``-th; None where the readout decodes to no answer.
+
+    Where the network reads cells of several numbers, these are the ``cells`` of the input that the tokens write down.
+    """
     if isinstance(network, Recurrent):
         state = network.initial
         for token in tokens:
             state = step(network, state, token, numbers)
         return [decode(network.readout, read(network.readout, state, numbers), numbers)]
     graph = adjacency(tokens, network.positions) if network.reads_graphs else []
-    held = [0] * network.positions if network.reads_graphs else tokens
+    held = [0] * network.positions if network.reads_graphs or network.cell_size else tokens
     stream = [embed(network, token, position, numbers) for position, token in enumerate(held)]
+    for feature in network.features:
+        for vector, cell in zip(stream, cells, strict=True):
+            for place, value in enumerate(feature.of(cell, numbers), feature.start):
+                vector[place] = numbers.saturate(vector[place] + value)
     for layer in network.layers:
         if isinstance(layer, FeedForward):
             stream = [feed_forward(layer, each, numbers) for each in stream]
         else:
             stream = attend(layer, stream, numbers, graph)
-    return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in stream[-asked:]]
+    last = stream[len(stream) - 1 - (asked - 1) * stride :: stride]
+    return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in last]
 
 
 def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:

@@ -6,8 +6,8 @@ layer the vector of a query lies in a box that is a function of its own token an
 statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A second attention layer must count
 (``counting``). At the end every box must decode to one answer, and that must be the one that the specification
 determines from the tokens of the box's case. Where the first attention compares tokens or looks at edges, where answers
-are decoded from power sums, or about tokens near each other, other rules take the place of these (``matching`` with
-``content``, ``powers``, ``windows``). A file is loaded only where its rule is needed.
+are decoded from power sums, about tokens near each other, or about points, other rules take the place of these
+(``matching`` with ``content``, ``powers``, ``windows``, ``nearest``). A file is loaded only where its rule is needed.
 """
 
 from collections.abc import Iterator
@@ -94,6 +94,11 @@ class Layers:
 
             PowerSums(self, spec).check()
             return "powers"
+        if spec.cell_size:
+            from separatrix_kernel.nearest import NearestPoint
+
+            NearestPoint(self).check()
+            return "nearest"
         if isinstance(spec, Sums | Cycles | Recall):
             from separatrix_kernel.matching import Matching, Recalling
 

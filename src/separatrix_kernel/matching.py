@@ -14,20 +14,17 @@ the number of its score in the place of what a pair holds.
 
 RULE (recall). Let a query hold x, which is the i-th key, at place 2i. No other key and no other query holds x. So
 ``content`` bounds the query's vector after the first layer, and the box that holds it for every x is a function of i.
-The second layer's keys and values must read coordinates that no layer before it changes: there every vector is still
-its embedding, and the rule of weights fixed by positions (``attention``) applies, with the query's box in the place of
-its embedding: it must be a single point where the query reads it. The label is the token at place 2i + 1.
+From there on ``fetching`` shows that the label is fetched, which is the token at place 2i + 1.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from separatrix_kernel.attention import Fixed, FixedWeights, Seen, written
-from separatrix_kernel.boxes import Box, is_idle
+from separatrix_kernel.boxes import Box
 from separatrix_kernel.content import Case, ContentLayer
 from separatrix_kernel.counting import CountLayer, Local
-from separatrix_kernel.network import Attention, Head, Matrix, Row
+from separatrix_kernel.fetching import Fetching
+from separatrix_kernel.network import Attention
 from separatrix_kernel.reading import require
 from separatrix_kernel.specification import Count, Cycles, Inputs, Recall, Sums
 
@@ -118,38 +115,12 @@ class Matching:
         counted.check(local, lambda box: layers.readout(layers.through(box, second + 1, len(layers.network.layers))))
 
 
-class Recalling:
+class Recalling(Fetching):
     """The rule for recall."""
 
     def __init__(self, layers: "Layers", spec: Recall) -> None:
-        self.layers, self.spec, self.numbers = layers, spec, layers.numbers
-        network, second = layers.network, layers.second
-        require(second < len(network.layers), "recall needs a second attention layer that fetches labels")
-        layers.state(0, "match")
-        layers.state(second, "fetch")
-        fetching = network.layers[second]
-        assert isinstance(fetching, Attention)
-        after, acting = layers.live[second + 1], list[tuple[Head, list[Row]]]()
-        for head in fetching.heads:
-            rows = [head.output.rows[place] for place in after]
-            used = {entry for row in rows for entry, _ in row}
-            if used:
-                acting.append((replace(head, value=_only(head.value, used)), rows))
-        columns = sorted({column for head, _ in acting for column in head.key.reads | head.value.reads})
-        idle = all(is_idle(layer, columns) for layer in network.layers[:second])
-        require(idle, "the second layer's keys or values read what an earlier layer writes")
-        # Keys and values are those of the embedding. What matters from here on is what the query reads.
-        asking = (replace(head, key=_only(head.key, set()), value=_only(head.value, set())) for head, _ in acting)
-        path = (*network.layers[:second], replace(fetching, heads=tuple(asking)), *network.layers[second + 1 :])
-        layers.follow(replace(network, layers=path))
-        place = {column: number for number, column in enumerate(layers.live[second])}
-        self.heads: list[tuple[FixedWeights, Matrix, list[Row]]] = []
-        for number, (head, rows) in enumerate(acting):
-            query = Matrix(tuple(tuple((place[c], w) for c, w in row) for row in head.query.rows), len(place))
-            fixed = FixedWeights(head, network, layers.inputs, self.numbers, f"layer {second}, head {number}")
-            self.heads.append((fixed, query, rows))
-        self.own = [place[each] if fetching.residual else -1 for each in after]
-        end = 2 * spec.pairs
+        super().__init__(layers, spec.labels)
+        self.spec, network, end = spec, layers.network, 2 * spec.pairs
         roles = [range(0, end, 2), range(1, end, 2), range(end, network.positions)]
         self.content = ContentLayer(network, layers.live[1], layers.inputs, roles, self.numbers)
 
@@ -163,7 +134,8 @@ class Recalling:
                 found[name] = self._found(position)
         for pair in range(self.spec.pairs):
             for position, name in zip(queries, looks, strict=True):
-                self._fetch(position, pair, found[name][pair])
+                self.fetch(position, pair, found[name][pair])
+            self.forget()
 
     def _found(self, position: int) -> list[Box]:
         """The query's box before the second layer, for each pair that it may ask for."""
@@ -181,28 +153,3 @@ class Recalling:
                     box = self.content.box(position, token, groups, case)
                     some.append(self.layers.through(box, 1, self.layers.second))
         return [hull(each) for each in boxes]
-
-    def _fetch(self, position: int, pair: int, box: Box) -> None:
-        """The label of a pair is answered by a query with this box."""
-        averages: list[tuple[FixedWeights, list[Row], Seen, tuple[Fixed, ...]]] = []
-        for head, query, rows in self.heads:
-            sure = all(box[column][0] == box[column][1] for column in query.reads)
-            require(sure, f"what the query at position {position + 1} finds of pair {pair + 1} is not known exactly")
-            asked = query.apply([low for low, _ in box], self.numbers)
-            seen, fixed = head.fetch(asked, position, (2 * pair + 1,), None)
-            averages.append((head, rows, seen, fixed))
-        own = tuple(box[each] if each >= 0 else (0, 0) for each in self.own)
-        for label in self.spec.labels:
-            heads = [(rows, head.average(seen, fixed, (label,))) for head, rows, seen, fixed in averages]
-            after = written(own, heads, self.numbers)
-            answer = self.layers.readout(
-                self.layers.through(after, self.layers.second + 1, len(self.layers.network.layers))
-            )
-            which = f"the query at position {position + 1} for pair {pair + 1} with token {label}"
-            require(answer == label - self.spec.labels.start, f"{which} is answered {answer}")
-
-
-def _only(matrix: Matrix, used: set[int]) -> Matrix:
-    """A matrix with some rows, the others 0."""
-    rows = (row if number in used else () for number, row in enumerate(matrix.rows))
-    return Matrix(tuple(rows), matrix.columns)

@@ -1,11 +1,11 @@
 """Networks as data, read strictly and encoded in the arithmetic of the claim.
 
-Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens or on the vertices of a graph, and
-``separatrix-recurrent-1``. Cells of several numbers and sets of positions are not covered and refused by name.
+Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens, on cells of several numbers or on the
+vertices of a graph, and ``separatrix-recurrent-1``. Sets of positions are not covered and refused by name.
 A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to 0 makes products that are 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -209,10 +209,30 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Feature:
+    """Adds W · cell / ``denominator`` to the stream from ``start`` on, where cells are several whole numbers.
+
+    ``rows`` are the (column, number) of W that are not 0. Cells may be larger than the arithmetic can represent, so the
+    product is exact and is rounded once.
+    """
+
+    start: int
+    rows: tuple[Row, ...]
+    columns: int
+    denominator: int
+
+    def of(self, cell: Sequence[int], numbers: Numbers) -> list[int]:
+        """What it adds for a cell."""
+        numbers.work.spend(len(self.rows) + sum(map(len, self.rows)))
+        return [numbers.encode(sum(w * cell[c] for c, w in row), self.denominator) for row in self.rows]
+
+
+@dataclass(frozen=True)
 class Transformer:
     """A network of attention layers and feed-forwards on a residual stream of ``width`` numbers.
 
-    Rules may count feed-forwards before the first attention among the embedding: the ``prefix``.
+    Rules may count feed-forwards before the first attention among the embedding: the ``prefix``. With ``features`` its
+    inputs are cells of several numbers, which all have token 0.
     """
 
     vocabulary: int
@@ -222,6 +242,12 @@ class Transformer:
     layers: tuple[Layer, ...]
     readout: Readout
     prefix: tuple[FeedForward, ...] = ()
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def cell_size(self) -> int:
+        """How many numbers a cell of its inputs has; 0 where inputs are tokens."""
+        return self.features[0].columns if self.features else 0
 
     @property
     def reads_graphs(self) -> bool:
@@ -240,6 +266,7 @@ class Recurrent:
     cell: tuple[tuple[Matrix, list[int]], ...]
     readout: Readout
     reads_graphs = False
+    cell_size = 0
 
 
 Network: TypeAlias = Transformer | Recurrent
@@ -325,8 +352,8 @@ class Reader:
         names = ["format", "slots", "vocabulary", "positions", "embedding", "features", "layers", "readout", "about"]
         found = fields(structure, "the structure", names, ["duals"])
         text(found["about"], "the description")
-        for name, what in (("features", "cells of several numbers"), ("duals", "sets of positions")):
-            require(not items(found.get(name, []), name), f"the kernel does not cover networks that read {what}")
+        duals = items(found.get("duals", []), "duals")
+        require(not duals, "the kernel does not cover networks that read sets of positions")
         places: dict[str, tuple[int, int]] = {}
         width = 0
         for entry in items(found["slots"], "the slots"):
@@ -344,7 +371,22 @@ class Reader:
             self._layer(layer, f"layer {number}", width)
             for number, layer in enumerate(items(found["layers"], "layers"))
         )
-        return Transformer(vocabulary, positions, width, parts, layers, self._readout(found["readout"], width))
+        named = enumerate(items(found["features"], "the features"))
+        features = tuple(self._feature(each, f"feature {number}", places) for number, each in named)
+        require(len({each.columns for each in features}) <= 1, "the features read cells of different sizes")
+        readout = self._readout(found["readout"], width)
+        return Transformer(vocabulary, positions, width, parts, layers, readout, features=features)
+
+    def _feature(self, value: Any, what: str, places: dict[str, tuple[int, int]]) -> Feature:
+        found = fields(value, what, ["slot", "matrix"])
+        start, size = places[text(found["slot"], f"the slot of {what}", places)]
+        weights = fields(found["matrix"], what, ["numerators", "denominator"])
+        denominator = integer(weights["denominator"], f"the denominator of {what}", 1, LARGEST_DENOMINATOR)
+        (rows, columns), raw = self.tensors.take(weights["numerators"], "I64", 2, what)
+        require(rows == size and columns > 0, f"{what} is {rows} x {columns}; that does not fit")
+        lines = (raw[row * columns : row * columns + columns] for row in range(rows))
+        sparse = tuple(tuple((c, w) for c, w in enumerate(line) if w) for line in lines)
+        return Feature(start, sparse, columns, denominator)
 
     def _part(self, value: Any, what: str, places: dict[str, tuple[int, int]]) -> Part:
         found = fields(value, what, ["slot", "source", "tokens", "positions", "rule", "indices"])

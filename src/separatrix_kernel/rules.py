@@ -31,6 +31,8 @@ def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
     held = answers.held(inputs)
     given = len(held.tokens)
     require(network.reads_graphs == answers.on_graphs, "only one of the network and the claim is about graphs")
+    read, stated = network.cell_size, answers.cell_size
+    require(read == stated, f"the network reads cells of {read} numbers, those of the claim have {stated}")
     require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
     most = max(tokens.stop for _, tokens in held.runs)
     require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
@@ -43,16 +45,19 @@ class Claim:
     """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
 
     special = ""
-    """The file of the kernel whose rule was needed as well, if any."""
+    """The file of the kernel that was needed as well, if any."""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
         check_fit(network, inputs, answers)
         self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
+        if answers.cell_size:
+            self.special = "points"
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""
-        asked = self.answers.asked
-        return evaluate(self.network, tokens, self.numbers, asked) != self.answers.right(tokens)
+        spec = self.answers
+        found = evaluate(self.network, tokens, self.numbers, spec.asked, spec.cells(tokens), spec.stride)
+        return found != spec.right(tokens)
 
     def prove(self, proof: Any) -> str:
         """Apply the proof's rule; its name. Refuses where an obligation fails."""
@@ -79,9 +84,10 @@ class Claim:
     def _enumerate(self) -> None:
         require(self.inputs.at_most(MOST_INPUTS), f"there are more than {MOST_INPUTS} inputs, too many to run each")
         scores = Budget(MOST_SCORES, "pairs of positions in all inputs")
-        for tokens in filter(self.answers.admits, self.inputs.all()):
+        for tokens in self.inputs.all():
             scores.spend(len(tokens) ** 2)
-            require(not self.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
+            wrong = self.answers.admits(tokens) and self.wrong(tokens)
+            require(not wrong, f"the input {' '.join(map(str, tokens))} is answered wrongly")
 
     def _automaton(self) -> None:
         network, automaton, numbers = self.network, self.answers, self.numbers

@@ -10,7 +10,8 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``recall``: for each query among the keys before it, the label that follows that key;
 * ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any;
 * ``nearby-sums``: the same for each token, with tokens at most so many positions away from it;
-* ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it.
+* ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it;
+* ``nearest``: for each of the last points the label of the earlier point whose product with it is largest (``points``).
 """
 
 from bisect import bisect_right
@@ -20,9 +21,12 @@ from itertools import product
 from math import perm, prod
 from operator import itemgetter
 from random import Random
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix_kernel.reading import Budget, fields, integer, integers, interval, items, require, text
+
+if TYPE_CHECKING:
+    from separatrix_kernel.points import Nearest
 
 LARGEST_TABLE = 1 << 20
 MOST_POSITIONS, MOST_TOKENS = 1 << 24, 1 << 22
@@ -64,6 +68,15 @@ class Form:
 
     promises = False
     on_graphs = False
+    cell_size = 0
+    """How many numbers a cell of the network's inputs has; 0 where these are tokens."""
+    stride = 1
+    """Answers are asked for at every ``stride``-th position, up to the last one."""
+
+    def cells(self, tokens: Sequence[int]) -> list[list[int]]:
+        """The cells of an input."""
+        del tokens
+        return []
 
     def held(self, inputs: Inputs) -> Inputs:
         """What the positions of a network hold: the inputs themselves."""
@@ -105,8 +118,8 @@ class Form:
         """How that number comes about."""
         return inputs.covered
 
-    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...]:
-        """A random input."""
+    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...] | None:
+        """A random input; None where none is found that keeps the promise."""
         return tuple(random.choice(each) for each in inputs.tokens)
 
 
@@ -397,7 +410,7 @@ class Cycles(Form):
         )
 
 
-Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Sums | Cycles
+Answers: TypeAlias = "Select | Count | Automaton | Table | Recall | Sums | Cycles | Nearest"
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -417,7 +430,11 @@ def read_specification(value: Any) -> tuple[Inputs, Answers]:
     require(bool(tokens), "the inputs have no positions")
     inputs = Inputs(tokens, runs)
     require(isinstance(found["answer"], dict), "the answer is not an object")
-    kind = text(found["answer"].get("kind"), "the kind of answer", READERS)
+    kind = text(found["answer"].get("kind"), "the kind of answer", [*READERS, "nearest"])
+    if kind == "nearest":
+        from separatrix_kernel.points import read_nearest
+
+        return inputs, read_nearest(found["answer"], inputs)
     return inputs, READERS[kind](found["answer"], inputs)
 
 

@@ -7,9 +7,10 @@ from tests.certificates.changes import build
 
 
 def test_what_stands_in_the_way_is_said_by_the_method_for_the_task():
-    verdict = check(*build("nearest-neighbour", 16, exponent=9))
+    # More points than the kernel is asked about.
+    verdict = check(*build("nearest-neighbour", 260, exponent=9))
     assert not verdict.valid and not verdict.refuted
-    assert verdict.reason.startswith("content-addressed: fixed:N=16,Kc=9,down needs more than 62 bits")
+    assert verdict.reason.startswith("content-addressed: fixed:N=260,Kc=9,down needs more than 62 bits")
     assert "position-addressed" in verdict.reason.partition("also tried")[2]
     assert "\n" not in verdict.reason and len(verdict.reason) < 250
     assert [each.partition(":")[0] for each in verdict.reasons] == [

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, TypeAlias
 
 from tests.kernel.files import CODES
@@ -87,12 +87,12 @@ class Slow:
             self._exponentials[value] = self.one if value == 0 else found.pop()
         return self._exponentials[value]
 
-    def network(self) -> Callable[[tuple[int, ...]], int | None]:
+    def network(self) -> Callable[[tuple[Any, ...]], int | None]:
         """The function from an input to the answer at the last position, None where there is no answer."""
         answers = self.everywhere()
         return lambda tokens: answers(tokens)[-1]
 
-    def everywhere(self) -> Callable[[tuple[int, ...]], list[int | None]]:
+    def everywhere(self) -> Callable[[tuple[Any, ...]], list[int | None]]:
         """The function from an input to the answers at all positions; a recurrent network has a last one alone."""
         read = self._recurrent() if self.about["format"] == "separatrix-recurrent-1" else self._transformer()
         readout = self.about["readout"]
@@ -142,19 +142,33 @@ class Slow:
 
         return read
 
-    def _transformer(self) -> Callable[[tuple[int, ...]], Vectors]:
+    def _feature(self, part: dict[str, Any]) -> tuple[list[int], Vectors, int]:
+        """The places that a part writes numbers of cells to, its numerators and its denominator."""
+        slots = [name for name, size in self.about["slots"] for _ in range(size)]
+        (rows, columns), entries = self.numbers(part["matrix"]["numerators"])
+        lines = [entries[row * columns :][:columns] for row in range(rows)]
+        return [n for n, name in enumerate(slots) if name == part["slot"]], lines, part["matrix"]["denominator"]
+
+    def _transformer(self) -> Callable[[tuple[Any, ...]], Vectors]:
         embed = self._embedding()
         kinds = {"feed-forward": self._feed, "attention": self._heads, "third-order-attention": self._pair_heads}
         on_graphs = any(each["kind"] == "graph-attention" for each in self.about["layers"])
         self.graph: dict[tuple[int, int], int] = {}
+        features = [self._feature(each) for each in self.about["features"]]
         layers = [kinds.get(each["kind"], self._edge_heads)(each) for each in self.about["layers"]]
 
-        def read(tokens: tuple[int, ...]) -> Vectors:
+        def read(tokens: tuple[Any, ...]) -> Vectors:
             if on_graphs:
                 vertices = range(self.about["positions"])
                 self.graph = dict(zip([(i, j) for i in vertices for j in vertices if i != j], tokens, strict=True))
                 tokens = (0,) * len(vertices)
+            cells, tokens = tokens, (0,) * len(tokens) if features else tokens
             stream = [embed(token, position) for position, token in enumerate(tokens)]
+            for places, numbers, bottom in features:
+                for vector, cell in zip(stream, cells, strict=True):
+                    for place, row in zip(places, numbers, strict=True):
+                        more = self.rounded(sum(a * b for a, b in zip(row, cell, strict=True)) * self.one, bottom)
+                        vector[place] = self.cut(vector[place] + more)
             for layer in layers:
                 stream = layer(stream)
             return stream
@@ -287,6 +301,8 @@ class Slow:
 def inputs_of(specification: dict[str, Any]) -> Iterator[tuple[int, ...]]:
     """Every input of a specification that keeps its promise."""
     every = product(*[range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])])
+    if specification.get("answer", {}).get("kind") == "nearest":
+        return filter(lambda tokens: promised(specification["answer"], tokens), every)
     if specification.get("answer", {}).get("kind") != "recall":
         return every
     end = 2 * specification["answer"]["pairs"]
@@ -298,6 +314,43 @@ def inputs_of(specification: dict[str, Any]) -> Iterator[tuple[int, ...]]:
     return filter(kept, every)
 
 
+def points_of(answer: dict[str, Any], tokens: tuple[int, ...]) -> tuple[Vectors, tuple[int, ...]]:
+    """The points and labels that tokens stand for."""
+    size = answer["dimension"]
+    ends = [number * size for number in range(answer["points"] + 1)]
+    points = [[answer["first"] + answer["step"] * each for each in tokens[a:b]] for a, b in pairwise(ends)]
+    return points, tokens[ends[-1] :]
+
+
+def ranked(answer: dict[str, Any], points: Vectors) -> list[list[tuple[int, int]]]:
+    """For each query the products with earlier points and these points' numbers, the largest product first."""
+    return [
+        sorted(((sum(a * b for a, b in zip(points[q], points[i], strict=True)), i) for i in range(q)), reverse=True)
+        for q in range(answer["points"] - answer["queries"], answer["points"])
+    ]
+
+
+def promised(answer: dict[str, Any], tokens: tuple[int, ...]) -> bool:
+    """Whether norms and products are as the specification promises."""
+    points, (low, high) = points_of(answer, tokens)[0], answer["norms"]
+    order = ranked(answer, points)
+    return all(low <= sum(each * each for each in point) <= high for point in points) and all(
+        len(each) < 2 or each[0][0] - each[1][0] >= answer["ahead"] for each in order
+    )
+
+
+def cells_of(specification: dict[str, Any], tokens: tuple[int, ...]) -> tuple[Any, ...]:
+    """What a network reads where tokens are an input: cells of points and labels in turn, or the tokens."""
+    answer = specification["answer"]
+    if answer["kind"] != "nearest":
+        return tokens
+    points, labels = points_of(answer, tokens)
+    found: list[Vector] = []
+    for number, point in enumerate(points):
+        found += [[0, 0, *point], *([1, labels[number], *(0 for _ in point)] for _ in labels[number : number + 1])]
+    return tuple(found)
+
+
 def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> list[int]:
     """The right answers at some last positions, straight from the same table."""
     answer = specification["answer"]
@@ -305,6 +358,9 @@ def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> lis
         end = 2 * answer["pairs"]
         first = [run["tokens"][0] for run in specification["inputs"] for _ in range(run["count"])][1]
         return [tokens[tokens[:end:2].index(query) * 2 + 1] - first for query in tokens[end:]]
+    if answer["kind"] == "nearest":
+        points, labels = points_of(answer, tokens)
+        return [labels[each[0][1]] for each in ranked(answer, points)]
     if answer["kind"] == "cycles":
         vertices = range(answer["vertices"])
         listed = [(i, j) for i in vertices for j in vertices if i != j]
@@ -351,8 +407,9 @@ def wrong_input(content: dict[str, Any], data: bytes) -> tuple[int, ...] | None:
     """The first input that a network answers wrongly, None where it answers every one rightly."""
     answers = Slow(data, content["arithmetic"]).everywhere()
     specification = content["specification"]
+    stride = 2 if specification["answer"]["kind"] == "nearest" else 1
     for each in inputs_of(specification):
         right = right_answers(specification, each)
-        if answers(each)[-len(right) :] != right:
+        if answers(cells_of(specification, each))[::-1][: len(right) * stride : stride][::-1] != right:
             return each
     return None

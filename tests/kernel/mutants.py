@@ -58,6 +58,9 @@ BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match3-local", 4, {"modulus": 2, "window": 1}),
     ("match3-local", 3, {"modulus": 4, "window": 1}),
     ("directed-3-cycle", 3, {}),
+    ("nearest-neighbour", 2, {"points": "hypercube", "dimension": 2}),
+    ("nearest-neighbour", 4, {"points": "hypercube", "dimension": 1, "margin": "1"}),
+    ("nearest-neighbour", 4, {"points": "hypercube", "dimension": 2, "margin": "1"}),
 )
 CHOICES = {
     "scoring": ("softmax", "hard", "leftmost", "linear", "relu"),
@@ -124,12 +127,30 @@ def changed_claim(content: dict[str, Any], random: Random) -> dict[str, Any]:
         content["arithmetic"] = f"fixed:N={base},Kc={random.randint(1, 4)},{random.choice(('down', 'nearest'))}"
     if "age" in content["proof"] and random.random() < 0.3:
         content["proof"] = {"rule": "prefixes", "age": random.sample(range(3), random.randint(0, 3))}
+    if "ahead" in content["specification"]["answer"] and random.random() < 0.3:
+        content["specification"] = other_points(content["specification"], random)
     statements = content["proof"].get("statements")
     if statements and "places" in statements[0] and random.random() < 0.3:
         places = statements[0]["places"]
         positions = sum(run["count"] for run in content["specification"]["inputs"])
         places[random.randrange(len(places))] = random.sample(range(positions), random.randint(0, 2))
     return content
+
+
+def other_points(specification: dict[str, Any], random: Random) -> dict[str, Any]:
+    """Points on another grid, with other norms and another margin."""
+    (coordinates, labels), answer = specification["inputs"], specification["answer"]
+    number = random.choice((2, 3) if coordinates["count"] < 8 else (2,))
+    first, step = random.choice((-2, -1, -1, 0, 1, 5)), random.choice((1, 1, 2, 3))
+    most = answer["dimension"] * max(first**2, (first + step * (number - 1)) ** 2)
+    low, high = sorted(random.choices(range(most + 1), k=2))
+    return {
+        "inputs": [{**coordinates, "tokens": [0, number]}, labels],
+        "answer": {
+            **answer, "first": first, "step": step, "norms": [random.choice((0, low)), random.choice((high, most))],
+            "ahead": random.randint(1, max(1, high)), "queries": random.randint(1, answer["points"] - 1),
+        },
+    }  # fmt: skip
 
 
 def mutant(base: tuple[dict[str, Any], File], random: Random) -> tuple[dict[str, Any], bytes]:

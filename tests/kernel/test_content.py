@@ -11,7 +11,7 @@ import pytest
 from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
-from separatrix_kernel import matching
+from separatrix_kernel import fetching
 from separatrix_kernel.checker import check
 from separatrix_kernel.content import Case, Choices, ContentHead, ContentLayer, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
@@ -241,13 +241,13 @@ def test_a_fetching_layer_without_residual_starts_from_zero(monkeypatch):
     file, starts = File(data), []
     second = [layer for layer in file.structure["layers"] if layer["kind"] == "attention"][1]
     second["residual"] = False
-    real = matching.written
+    real = fetching.written
 
     def recorded(box, heads, numbers):
         starts.append(box)
         return real(box, heads, numbers)
 
-    monkeypatch.setattr(matching, "written", recorded)
+    monkeypatch.setattr(fetching, "written", recorded)
     changed = file.to_bytes()
     with suppress(RefusedError):
         rules_accept(claimed(content, changed), changed)

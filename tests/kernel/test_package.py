@@ -26,6 +26,7 @@ RULES = {
     "layers": ("index-lookup", 8),
     "layers, counting": ("equality", 4),
     "layers, matching": ("match2", 4),
+    "layers, nearest": ("nearest-neighbour", 4),
     "layers, powers": ("match3-heads", 4),
     "layers, windows": ("match3-local", 4),
     "prefixes": ("dyck-transformer", 4),

@@ -44,6 +44,7 @@ PROVED = [
     ("match3-heads", 2, {"modulus": 5}),
     ("match3-local", 2, {"modulus": 3, "window": 1}),
     ("directed-3-cycle", 3, {}),
+    ("nearest-neighbour", 2, {"points": "hypercube", "dimension": 2}),
 ]
 
 

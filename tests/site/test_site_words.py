@@ -108,8 +108,8 @@ def test_a_network_of_another_class_is_named_in_the_chart(site):
     assert kind_of(constructions()["directed-3-cycle"]) == "higher-order graph unit"
     assert kind_of(constructions()["index-lookup"]) == "1-layer Transformer"
     page = text_of(site, "tasks/directed-3-cycle.html")
-    assert "higher-order graph unit: theorem, certified" in page
-    assert "directed-3-cycle is a higher-order graph unit, a class of its own to which no bound here applies." in page
+    assert "higher-order graph unit: enough (directed-3-cycle)" in page
+    assert "directed-3-cycle is a higher-order graph unit, to which no bound here applies." in page
 
 
 def test_the_terminal_shows_the_numbers_of_the_front_page(sections):

@@ -22,7 +22,7 @@ def bound_sheet(result: dict[str, Any]) -> Sheet:
     details += [Fact("assumed", each) for each in result["assumptions"]]
     if own:
         facts.append(Fact("this model", _verdict_text(result), "" if own["possible"] else "bad"))
-        details += [Fact("assumed", each) for each in own["assumed"]]
+        facts += [Fact("assumed", each) for each in own["assumed"]]
     evidence = [_evidence(each) for each in result["evidence"]]
     failing = [fact for fact in evidence if fact.tone == "bad"]
     if known and not failing:

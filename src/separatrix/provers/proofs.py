@@ -112,7 +112,7 @@ def candidates(
             yield {"rule": "automaton"}
     elif specification["answer"]["kind"] == "automaton":
         yield {"rule": "prefixes", "age": age_of(network)}
-    elif network.positions == specification["answer"].get("vertices", len(inputs)):
+    elif network.positions == positions_of(specification["answer"], len(inputs)):
         try:
             statements = stated_layers(network, inputs, specification["answer"], arithmetic)
         except RefusedError:
@@ -125,6 +125,11 @@ def candidates(
         count = min(count * len(tokens), most_run + 1)
     if count <= most_run:
         yield {"rule": "enumeration"}
+
+
+def positions_of(answer: dict[str, Any], tokens: int) -> int:
+    """How many positions a network reads where inputs have so many tokens: vertices, or points and labels in turn."""
+    return 2 * answer["points"] - 1 if answer["kind"] == "nearest" else answer.get("vertices", tokens)
 
 
 def age_of(network: Network) -> list[int]:
@@ -159,9 +164,9 @@ def stated_layers(
         return stated_windows(network, inputs, attention[0], acting)
     first = network.layers[attention[0]]
     assert not isinstance(first, FeedForward)
-    matching = asked in ("recall", "sums", "cycles")
+    matching = asked in ("recall", "sums", "cycles", "nearest")
     summed = network.readout.decoding == "power-sums"
-    if matching and not summed and not comparable(network, inputs, asked):
+    if matching and not summed and not comparable(network, inputs, answer):
         return None
     places = {"kind": "power-sums" if summed else "match"} if matching else None
     straight = attention[0] == acting[0] and network.readout.at == "last"
@@ -169,7 +174,7 @@ def stated_layers(
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
-    later = "fetch" if asked == "recall" else "count"
+    later = "fetch" if asked in ("recall", "nearest") else "count"
     kinds = {number: later if number in attention else "feed-forward" for number in acting}
     stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
     return [places if number == attention[0] else each for number, each in enumerate(stated)]
@@ -185,11 +190,13 @@ def stated_windows(
     return [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
 
 
-def comparable(network: Network, inputs: list[range], asked: str) -> bool:
-    """Whether tokens are so few that the kernel compares them in seconds."""
+def comparable(network: Network, inputs: list[range], answer: dict[str, Any]) -> bool:
+    """Whether tokens, or points, are so few that the kernel compares them in seconds."""
+    if answer["kind"] == "nearest":
+        return answer["points"] <= MOST_RECALLED
     rules = [part.rule for part in network.embedding if part.source == "token"]
     rows = max([rule.count for rule in rules if isinstance(rule, TableRows)], default=0)
-    recalled = inputs.count(inputs[-1]) if asked == "recall" else 0
+    recalled = inputs.count(inputs[-1]) if answer["kind"] == "recall" else 0
     pairs = any(isinstance(layer, ThirdOrderAttention) for layer in network.layers)
     tokens = max(map(len, inputs))
     few = tokens <= MOST_TOKENS and rows <= MOST_ROWS and recalled <= MOST_RECALLED

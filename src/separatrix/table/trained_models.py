@@ -87,6 +87,8 @@ class AttackedRun:
     model: str
     length: int
     seed: int
+    step: int
+    """At which its training ended."""
     accuracy: float
     failing: int
     one: str
@@ -100,12 +102,16 @@ class AttackedRun:
 
 @dataclass(frozen=True)
 class Attacks:
-    """All attacked runs: the inputs ``sampled``, and the ``seconds`` or failing inputs after which a search ended."""
+    """All attacked runs: the inputs ``sampled``, and the ``seconds`` or failing inputs after which a search ended.
+
+    ``python -m tools.attacked_runs`` trains and attacks them and writes the record; ``missed`` runs of the commands
+    answered a sampled input wrongly and are left out.
+    """
 
     sampled: int
     seconds: int
     most: int
-    stopped_at: int
+    missed: int
     commands: tuple[str, ...]
     rows: tuple[AttackedRun, ...]
 

@@ -30,7 +30,6 @@ class NearestNeighbourConstruction(ContentRecallConstruction):
     title: str = "Nearest neighbour, two layers"
     statement: str = "a 2-layer Transformer of width O(log N) and precision O(log N) finds the nearest point's label"
     task_name: str = "nearest-neighbour"
-    proved_by_kernel: bool = False
     how: tuple[str, ...] = (
         "As in associative recall, with the points themselves for codes: the score is their inner product, and the "
         "scale makes the nearest one beat all others together.",

@@ -35,6 +35,8 @@ from separatrix.text_numbers import parse_fraction
 
 TRIES = 100
 LARGEST_DENOMINATOR = 1 << 20
+LARGEST_SPECIFIED = 1 << 22
+"""Products of coordinates in one input; with more the slow solution, to which specifications are held, takes long."""
 POINT, LABEL = 0, 1
 """The first number of a cell says which kind it is; then come the label and the coordinates."""
 
@@ -102,6 +104,33 @@ class NearestNeighbour(Task):
     def features(self, length: int) -> int:
         del length
         return self.dimension + 2
+
+    def specification(self, length: int) -> dict[str, Any] | None:
+        self.check_length(length)
+        if self.work(length) > LARGEST_SPECIFIED:
+            return None
+        d, hypercube = self.dimension, self.points == "hypercube"
+        low = high = self.scale
+        ahead = math.ceil(Fraction(self.margin) * self.scale)
+        if hypercube:
+            # Products of corners differ by multiples of 2.
+            ahead += ahead % 2
+            first, step, coordinates = -1, 2, 2
+        else:
+            # Whole numbers whose norm is within √d of 2^20, which none of them exceeds by more.
+            slack = math.isqrt(4 * self.scale * d)
+            low, high = self.scale + d - slack, self.scale + d + slack
+            first, step, coordinates = -math.isqrt(high), 1, 2 * math.isqrt(high) + 1
+        return {
+            "inputs": [
+                {"count": length * d, "tokens": [0, coordinates]},
+                {"count": length - 1, "tokens": [0, self.labels]},
+            ],
+            "answer": {
+                "kind": "nearest", "points": length, "dimension": d, "queries": length - length // 2,
+                "first": first, "step": step, "norms": [low, high], "ahead": ahead,
+            },
+        }  # fmt: skip
 
     def solve(self, row: Row, length: int) -> Answers:
         points = [cell[2:] for cell in row[0::2]]
