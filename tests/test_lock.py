@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NOT_PINNED = {"separatrix", "pip", "setuptools", "wheel"}
 CUDA = ("nvidia-", "cuda-")
-"""What the builds of torch for CUDA bring, where a registry offers no other. torch requires one exact version of each."""
+"""What builds of torch for CUDA bring, where a registry offers no other; torch requires one exact version of each."""
 
 
 def canonical(name: str) -> str:
