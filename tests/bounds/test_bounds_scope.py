@@ -231,16 +231,16 @@ BOUND = ProtocolBound(
 """
 
 
-def judged(tmp_path, capsys, monkeypatch, model, simulation, bits="1", setting="positions=length", length=100):
+def judged(tmp_path, capsys, monkeypatch, model, simulation, *more, bits="1", setting="positions=length", length=100):
     monkeypatch.setenv("COLUMNS", "160")
     path = tmp_path / "lemma.py"
     path.write_text(LEMMA.format(model=model, simulation=simulation, bits=bits, setting=setting))
-    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length)])
+    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length), *more])
     return code, *capsys.readouterr()
 
 
 def test_brackets_in_the_words_of_a_lemma_are_printed(tmp_path, capsys, monkeypatch):
-    code, out, _ = judged(tmp_path, capsys, monkeypatch, "rnn", "RECURRENT")
+    code, out, _ = judged(tmp_path, capsys, monkeypatch, "rnn", "RECURRENT", "--details")
     assert code == 0
     for words in ("a lemma [N/2]: m[i] has [/2] of [red]them[/red]", "[my] words", "[nothing]"):
         assert words in out

@@ -21,12 +21,12 @@ from separatrix.capacities import (
     cited,
     config_families,
     describe,
-    local_attention,
     model_types,
     presets,
     recurrent,
     which_bounds,
 )
+from separatrix.capacities.layers import local_attention
 from separatrix.capacities.report import BOUNDED
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks

@@ -343,7 +343,7 @@ def test_a_constant_answer_has_a_column_where_the_rows_are_tasks():
     sweep = Sweep("two", "Two", {**base, "task_parameters": {}}, {"task": ["equality", "index-lookup"], "length": [6]})
     (shown,) = heat_maps(sweep.cells(), {}, ("task", "length"))
     table = heat_map_table("Two", shown)
-    assert [column.header for column in table.columns] == ["task", "6", "majority baseline"]
+    assert [column.header for column in table.columns] == ["task \\ length", "6", "majority baseline"]
     first, second = (float(cell) for cell in table.columns[2].cells)
     assert first >= 50 > 5 > second
 
