@@ -600,7 +600,7 @@ def test_nothing_after_the_first_layer_reads_points(where):
 
 @pytest.mark.parametrize("strength", [4, 40])
 def test_points_finer_than_the_arithmetic_cost_their_rounding(strength):
-    """What queries read of the point 1 is rounded to 0, and of -1 to a step; hard attention would see any difference."""
+    """Queries read 0 of the point 1, and a step of -1; hard attention would see any difference."""
     names = {"feature": [[1], [4551]], "query": [[strength, 0]], "key": [[0, 1]], "scoring": "hard", "kinds": (99, 1)}
     claim = stated(3, 1, (-1, 2, 2), (1, 1), 2, queries=1)
     assert not forged(claim, network(3, unit=4551, **names))
