@@ -35,6 +35,7 @@ class View:
                 own = [place[each] for each in after] if layer.residual else []
                 self.layers.append((restricted(layer, before, after), own))
         self.embedded = len(live[0])
+        numbers.work.spend(sum(1 + part.width for part in network.parts))
         first = {column: number for number, column in enumerate(live[0])}
         self.parts: list[tuple[Part, list[tuple[int, int]]]] = []
         for part in network.parts:

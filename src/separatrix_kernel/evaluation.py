@@ -174,6 +174,8 @@ def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
         return int(any((-own - each) % modulus in held for each in held))
     if readout.decoding == "exact" and any(value not in (0, numbers.scale) for value in raw):
         return None
+    # An answer of many bits is a number of several machine words.
+    numbers.work.spend(len(raw) * (1 + len(raw) // 64))
     answer = 0
     for value in raw:
         answer = 2 * answer + (numbers.saturate(2 * value) > numbers.scale)

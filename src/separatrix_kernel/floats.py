@@ -10,9 +10,10 @@ is computed from it, by the same operations; a box whose two ends agree is a num
 """
 
 from separatrix_kernel.network import Matrix
-from separatrix_kernel.reading import require
+from separatrix_kernel.reading import Budget, require
 
 BITS = 24
+MOST_WORK = 1 << 28
 ONE = 1 << 149
 LIMIT = 1 << 277
 Box = list[tuple[int, int]]
@@ -20,7 +21,10 @@ Box = list[tuple[int, int]]
 
 
 class Floats:
-    """The arithmetic."""
+    """The arithmetic. ``work`` counts what is computed for one claim."""
+
+    def __init__(self) -> None:
+        self.work = Budget(MOST_WORK, "steps of float32 arithmetic")
 
     def nearest(self, numerator: int, denominator: int = 1) -> int:
         """numerator / denominator, the denominator positive, rounded to a float."""
@@ -47,6 +51,7 @@ class Floats:
     def affine(self, matrix: Matrix, bias: list[int], box: Box) -> Box:
         """Bounds of W x + b: products added up in the order of the columns, the bias last."""
         found: Box = []
+        self.work.spend(matrix.size)
         for row, shift in zip(matrix.rows, bias, strict=True):
             low = high = 0
             for column, weight in row:

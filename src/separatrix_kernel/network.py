@@ -29,6 +29,7 @@ Row: TypeAlias = tuple[tuple[int, int], ...]
 """The (column, raw weight) of a row that are not 0."""
 LARGEST_DENOMINATOR = 1 << 62
 LARGEST_SIZE = 1 << 32
+MOST_COORDINATES = 1 << 25
 HEAD = ("query", "key", "value", "output")
 PATTERNS = 8
 LARGEST_PRIME = 1 << 31
@@ -367,10 +368,9 @@ class Reader:
             self._part(part, f"part {number} of the embedding", places)
             for number, part in enumerate(items(found["embedding"], "the embedding"))
         )
-        layers = tuple(
-            self._layer(layer, f"layer {number}", width)
-            for number, layer in enumerate(items(found["layers"], "layers"))
-        )
+        listed = items(found["layers"], "layers")
+        require(len(listed) * width <= MOST_COORDINATES, f"there are too many layers, {len(listed)}, of width {width}")
+        layers = tuple(self._layer(layer, f"layer {number}", width) for number, layer in enumerate(listed))
         named = enumerate(items(found["features"], "the features"))
         features = tuple(self._feature(each, f"feature {number}", places) for number, each in named)
         require(len({each.columns for each in features}) <= 1, "the features read cells of different sizes")

@@ -15,6 +15,8 @@ from typing import Any, cast
 
 LARGEST_FILE = 1 << 28
 LARGEST_TEXT = 1 << 26
+MOST_EMPTY = 1 << 24
+MOST_AXES = 3
 ITEM_BYTES = {"I64": 8, "U8": 1, "F32": 4}
 ITEM_CODES = {"I64": "q", "U8": "B", "F32": "f"}
 
@@ -141,18 +143,21 @@ class Tensors:
         about = fields(entries.pop("__metadata__", None), "the network file's metadata", ["separatrix"])
         self.structure = parse(text(about["separatrix"], "the structure"), "the structure")
         self._body = memoryview(data)[8 + size :]
+        self._empty = Budget(MOST_EMPTY, "rows and columns of tensors without numbers")
         self._left = {name: self._entry(value, name) for name, value in entries.items()}
         self._check_layout()
 
     def _entry(self, value: Any, name: str) -> tuple[str, list[int], int, int]:
         entry = fields(value, f"tensor {name!r}", ["dtype", "shape", "data_offsets"])
         kind = text(entry["dtype"], f"the type of tensor {name!r}", ITEM_BYTES)
-        # An axis of a tensor without numbers takes no bytes, but a reader would walk along it.
         shape = integers(entry["shape"], f"the shape of tensor {name!r}", 0, len(self._body))
+        require(len(shape) <= MOST_AXES, f"tensor {name!r} has more than {MOST_AXES} axes")
         start, stop = interval(entry["data_offsets"], f"the place of tensor {name!r}")
         count = 1
         for each in shape:
             count *= each
+        # An axis of a tensor without numbers takes no bytes, but a reader would walk along it.
+        self._empty.spend(0 if count else sum(shape))
         require(stop - start == count * ITEM_BYTES[kind], f"tensor {name!r} has another size than its shape says")
         return kind, shape, start, stop
 

@@ -77,6 +77,7 @@ class RunningClaim:
         require(network.readout.decoding == "bits", "in float32 the kernel reads answers as bits")
         require(2 <= network.positions <= WALL, f"the rule covers 2 to {WALL} positions")
         self.weight = floats.nearest(ONE, network.positions)
+        floats.work.spend(network.positions * len(network.parts))
         # Positions that all parts of the embedding take alike look alike.
         self.places: list[tuple[Sign, range]] = [
             (tuple([part.at_position(position) for part in network.parts]), tokens)
@@ -93,12 +94,14 @@ class RunningClaim:
         if key not in self._addends:
             require(len(self._addends) < MOST_STEPS, f"there are more than {MOST_STEPS} different addends")
             floats, stream = self.floats, [0] * self.network.width
-            for part in self.network.parts:
+            parts, value = self.network.parts, self.head.value
+            # What is kept takes room as well.
+            floats.work.spend(len(stream) + sum(1 + part.width for part in parts) + 8 * len(value.rows))
+            for part in parts:
                 at_token, at_position = part.at_token(token), part.at_position(position)
                 if at_token is not None and at_position is not None:
                     for place, entry in enumerate(part.row(at_token if part.by_token else at_position), part.start):
                         stream[place] = floats.nearest(stream[place] + entry)
-            value = self.head.value
             box = floats.affine(value, [0] * len(value.rows), [(each, each) for each in stream])
             self._addends[key] = tuple([floats.product(self.weight, each) for each, _ in box])
         return self._addends[key]
@@ -107,6 +110,7 @@ class RunningClaim:
         """The running sum after one more position."""
         if total is None:
             return addend
+        self.floats.work.spend(len(addend))
         return tuple([self.floats.nearest(a + b) for a, b in zip(total, addend, strict=True)])
 
     def answer(self, box: Box) -> int:

@@ -289,11 +289,11 @@ class Attack:
             if item.nodeid in new:
                 measure.start()
                 measure.switch_context(item.nodeid)
-            started = time.perf_counter()
+            started = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=(*items, None)[number + 1])
             if item.nodeid in new:
                 measure.stop()
-                self.times[item.nodeid] = time.perf_counter() - started
+                self.times[item.nodeid] = time.process_time() - started
         if self.failed:
             raise SystemExit("the tests fail without a mutant")
         if not new:

@@ -598,6 +598,18 @@ def test_nothing_after_the_first_layer_reads_points(where):
         assert not forged(RIGHT, file) or where in ("2.query", "readout")
 
 
+@pytest.mark.parametrize("strength", [4, 40])
+def test_points_finer_than_the_arithmetic_cost_their_rounding(strength):
+    """Queries read 0 of the point 1, and a step of -1; hard attention would see any difference."""
+    names = {"feature": [[1], [4551]], "query": [[strength, 0]], "key": [[0, 1]], "scoring": "hard", "kinds": (99, 1)}
+    claim = stated(3, 1, (-1, 2, 2), (1, 1), 2, queries=1)
+    assert not forged(claim, network(3, unit=4551, **names))
+    file = network(3, unit=4551, **names)
+    assert wrong_input(claimed(claim, file.to_bytes()), file.to_bytes()) is not None
+    # A step is a 4,096th, and 4,096 of them are the point.
+    assert forged(claim, network(3, unit=4096, **{**names, "feature": [[1 << 12], [1 << 12]]}))
+
+
 def test_a_constant_times_a_point_is_no_product_of_points():
     file = network(**BASE)
     for name, other in (("query", "key"), ("key", "query")):

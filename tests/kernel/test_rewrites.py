@@ -180,10 +180,6 @@ NOT_PROVED = {("match3-last", "hidden unit split"), ("nearest-neighbour", "hidde
 """Halves of an odd number are rounded: bits are 1 or one step less, and the second layer must read single points."""
 
 
-def test_nearly_all_rewrites_are_proved():
-    assert len(NOT_PROVED) <= 0.05 * len(NAMES) * len(REWRITES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("rewrite", REWRITES)
 def test_a_harmless_rewrite_is_proved(name, rewrite):
@@ -280,22 +276,32 @@ def test_a_layer_that_acts_is_not_idle():
 
 
 OTHERS = {
-    "match3-heads": ("zero head", "zero feed-forward first", "zero attention first", "value times 2, output halved",
-                     "query moved", "values moved", "readout moved"),
+    "match3-heads": ("zero head", "zero feed-forward first", "zero attention first", "zero attention last",
+                     "value times 2, output halved", "key times 2, query halved", "query moved", "values moved",
+                     "readout moved"),
     "match3-local": tuple(REWRITES),
     "directed-3-cycle": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
-                         "zero attention last", "hidden unit split", "hidden units in another order", "readout moved"),
-    "dyck-transformer": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
-                         "zero attention last", "value times 2, output halved", "key times 2, query halved",
-                         "hidden unit split", "hidden units in another order", "readout moved"),
+                         "zero attention last", "value times 2, output halved", "hidden unit split",
+                         "hidden units in another order", "values moved", "readout moved"),
+    "dyck-transformer": tuple(REWRITES),
 }  # fmt: skip
+"""All rewrites that apply: there may be no feed-forward, and a score in place of a query and a key."""
+OTHERS_NOT_PROVED = {("dyck-transformer", "values moved")}
+"""The sums are no whole numbers then."""
 
 
 @pytest.mark.parametrize(("name", "rewrite"), [(name, each) for name, some in OTHERS.items() for each in some])
 def test_a_harmless_rewrite_under_another_rule_is_proved(name, rewrite):
     built = constructions()[name].build(6)
     assert isinstance(built.network, Network)
-    assert prove(REWRITES[rewrite](built.network), built.task, 6, built.arithmetic) is not None
+    found = prove(REWRITES[rewrite](built.network), built.task, 6, built.arithmetic)
+    assert (found is None) == ((name, rewrite) in OTHERS_NOT_PROVED)
+
+
+def test_nearly_all_rewrites_are_proved():
+    rewrites = len(NAMES) * len(REWRITES) + 2 * len(RECURRENT_REWRITES) + sum(map(len, OTHERS.values()))
+    assert rewrites == 222
+    assert len(NOT_PROVED | OTHERS_NOT_PROVED) <= 0.05 * rewrites
 
 
 def test_a_head_that_fetches_nothing_changes_nothing():

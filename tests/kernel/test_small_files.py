@@ -8,17 +8,24 @@ from random import Random
 
 import pytest
 
+import separatrix_kernel.network
 import separatrix_kernel.prefixes
+from separatrix_kernel import reading
 from separatrix_kernel.answers import Answers
 from separatrix_kernel.content import ContentEdges
-from separatrix_kernel.network import Attention, GraphHead, Head, Matrix, Part, Readout, Transformer
+from separatrix_kernel.embedding import View
+from separatrix_kernel.evaluation import decode
+from separatrix_kernel.floats import Floats
+from separatrix_kernel.network import Attention, GraphHead, Head, Matrix, Part, Reader, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.prefixes import Prefixes
-from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.reading import RefusedError, Tensors
 from separatrix_kernel.specification import Automaton, Count, Inputs
 from separatrix_kernel.thresholds import Part as Slice
 from separatrix_kernel.thresholds import check_counts
 from separatrix_kernel.trained import check_trained
+from tests.kernel.files import File, joined, proved
+from tests.kernel.test_running_forgeries import Small, claim
 
 
 def weights(classes, tokens=2):
@@ -171,3 +178,73 @@ def test_what_is_kept_of_prefixes_has_an_end(monkeypatch):
     with pytest.raises(RefusedError, match="of all positions"):
         for state in range(200):
             rule._shared(frozenset([state]))
+
+
+def empty(*shapes, body=16):
+    """A file of a few bytes and of tensors with these shapes, none of which has a number."""
+    header = {"__metadata__": {"separatrix": "{}"}, "some": {"dtype": "U8", "shape": [body], "data_offsets": [0, body]}}
+    for number, shape in enumerate(shapes):
+        header[f"{number}"] = {"dtype": "U8", "shape": shape, "data_offsets": [body, body]}
+    return joined(json.dumps(header), bytes(body))
+
+
+def test_tensors_have_few_axes():
+    # The product of a million axes would take hours.
+    Tensors(empty([16, 0, 1]))
+    for shape in ([0, 1, 1, 1], [1] * 1000):
+        with pytest.raises(RefusedError, match="more than 3 axes"):
+            Tensors(empty(shape))
+
+
+def test_tensors_without_numbers_are_not_walked_along_again_and_again(monkeypatch):
+    # Each takes no bytes, and a reader makes a row of it for each number of the file.
+    monkeypatch.setattr(reading, "MOST_EMPTY", 20)
+    Tensors(empty([16, 0], [0, 4]))
+    for shapes in (([16, 0], [0, 4], [1, 0]), ([16, 0], [5, 0])):
+        with pytest.raises(RefusedError, match="without numbers"):
+            Tensors(empty(*shapes))
+
+
+def test_layers_that_do_nothing_and_coordinates_do_not_multiply(monkeypatch):
+    content, data = proved("majority", 3)
+    file, numbers = File(data), Numbers(content["arithmetic"])
+    width = Reader(data, numbers).network().width
+    layers = file.structure["layers"]
+    monkeypatch.setattr(separatrix_kernel.network, "MOST_COORDINATES", (len(layers) + 2) * width)
+    layers += [{"kind": "attention", "residual": True, "heads": []}] * 2
+    Reader(file.to_bytes(), numbers).network()
+    layers.append(layers[-1])
+    with pytest.raises(RefusedError, match="too many layers"):
+        Reader(file.to_bytes(), numbers).network()
+
+
+def test_parts_of_an_embedding_are_paid_for_whenever_they_are_looked_through():
+    numbers = Numbers("fixed:N=2,Kc=2,down")
+    parts = tuple(Part(0, 50, True, (0, 0), (0, 1), None, lambda _: [0] * 50) for _ in range(40))
+    network = Transformer(1, 1, 50, parts, (), Readout(Matrix(((),), 50), [0], "bits", "last"))
+    before = numbers.work.left
+    View(network, [0], numbers)
+    assert before - numbers.work.left >= 40 * 50
+
+
+def test_answers_of_many_bits_are_paid_for():
+    numbers = Numbers("fixed:N=2,Kc=2,down")
+    readout = Readout(Matrix(((),) * 6400, 1), [0] * 6400, "bits", "last")
+    before = numbers.work.left
+    assert decode(readout, [0] * 6399 + [numbers.scale], numbers) == 1
+    assert before - numbers.work.left >= 6400 * 100
+
+
+def test_a_claim_in_float32_is_paid_for_too():
+    automaton = {"start": 0, "steps": [[0, 0]], "answers": [1]}
+    made = claim(Small([[0, 0], [1, 0]], [[0, 1], [1, 0]], [(-9, 9), (-9, 9)], 64), automaton, 64)
+    work, network = made.floats.work, made.network
+    assert Floats().work.left - work.left >= 64 * len(network.parts) + 4 * (2 + 8 * 2)
+    before = work.left
+    made.added((0, 0), (1, 1))
+    made.answer([(0, 0), (0, 0)])
+    matrices = [each for layer in made.after for each in (layer.inner, layer.outer)]
+    assert before - work.left == 2 + sum(each.size for each in (made.head.output, network.readout.matrix, *matrices))
+    work.left = 10
+    with pytest.raises(RefusedError, match="float32 arithmetic"):
+        made.answer([(0, 0), (0, 0)])
