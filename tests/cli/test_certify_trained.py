@@ -83,6 +83,40 @@ def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_folder_that_does_not_say_what_its_weights_are_for_is_refused_in_one_line(call, tmp_path):
+    for name in ("dyck-rnn", "equality-8", "recall-8"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / WEIGHTS_FILE).write_bytes((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
+        ended = call("certify", str(tmp_path / name), "--out", str(tmp_path / "none"))
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert TRAINED_FILE in ended.err
+    ended = call("certify", str(tmp_path), "--out", str(tmp_path / "none"))
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert f"{tmp_path} has no {WEIGHTS_FILE}" in ended.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_ctrl_c_says_that_the_same_command_resumes(store, call, tmp_path, monkeypatch):
+    path, names = store
+    real, asked = certify_lookup._decided, []
+
+    def stopping(model, prover, pair):
+        asked.append(pair)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return real(model, prover, pair)
+
+    monkeypatch.setattr(certify_lookup, "_decided", stopping)
+    command = ("certify", names["good"], "--store", str(path), "--out", str(tmp_path / "made"))
+    ended = call(*command)
+    assert (ended.code, ended.err) == (
+        130,
+        f"separatrix: interrupted; {tmp_path / 'made'} keeps what was decided, and the same command resumes\n",
+    )
+    found = json.loads(call(*command, "--json").out)
+    assert (found["certified"], found["resumed"]) == (True, 2)
+
+
 def test_a_run_of_two_layers_is_certified_and_checked(store, call, tmp_path):
     path, names = store
     folder = tmp_path / "made"

@@ -1,6 +1,8 @@
 """How ``certify`` treats trained weights: a run of a store, or a folder with a weight file."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -8,7 +10,7 @@ import typer
 
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import console, print_result, seconds_so_far
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, StoppedError
 from separatrix.extras import require
 from separatrix.files import check_writable
 
@@ -26,16 +28,14 @@ ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of
 
 
 def names_a_run(text: str) -> bool:
-    """Return whether this is a run's name, or a folder with trained weights that has no construction's name.
+    """Return whether this is a run's name, or a folder that has no construction's name.
 
     >>> names_a_run("0b5d1c2e"), names_a_run("index-lookup")
     (True, False)
     """
     if RUN_NAME.fullmatch(text) is not None:
         return True
-    from separatrix_kernel.trained import WEIGHTS_FILE
-
-    if not (Path(text) / WEIGHTS_FILE).is_file():
+    if not Path(text).is_dir():
         return False
     from separatrix.constructions import constructions
 
@@ -75,7 +75,7 @@ def certify_trained(
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
     check_writable(folder / TRAINED_FILE)
-    with progress_bar(f"certifying {given.label}", as_json) as show, listening(show):
+    with progress_bar(f"certifying {given.label}", as_json) as show, listening(show), _resumable(folder):
         if words:
             summary = _words_summary(certify_words(given.model, given.task, folder, bits or 0), given.task)
         elif given.kind == "counts":
@@ -99,6 +99,19 @@ def certify_trained(
     return 0 if result["certified"] else 1
 
 
+@contextmanager
+def _resumable(folder: Path) -> Generator[None]:
+    """Say after Ctrl-C what is kept of a long certification."""
+    from separatrix.models import PROGRESS_FILE
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if not (folder / PROGRESS_FILE).is_file():
+            raise
+        raise StoppedError(f"interrupted; {folder} keeps what was decided, and the same command resumes") from error
+
+
 class _Given(NamedTuple):
     model: "SequenceModel"
     length: int
@@ -113,7 +126,7 @@ def _given(name: str, store: Path | None) -> _Given:
     """Return the model that is meant; what is not covered is refused."""
     from separatrix_kernel.trained import WEIGHTS_FILE
 
-    if (Path(name) / WEIGHTS_FILE).is_file():
+    if Path(name).is_dir() and (RUN_NAME.fullmatch(name) is None or (Path(name) / WEIGHTS_FILE).is_file()):
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
         return _in_folder(Path(name))
@@ -147,6 +160,8 @@ def _in_folder(folder: Path) -> _Given:
     from separatrix.tasks import labelled_task, tasks
     from separatrix_kernel.trained import COUNTS_FORMAT, TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE, WORDS_FORMAT
 
+    if not (folder / WEIGHTS_FILE).is_file():
+        raise SeparatrixError(f"{folder} has no {WEIGHTS_FILE}; name a run, or a folder that certify wrote")
     data = (folder / WEIGHTS_FILE).read_bytes()
     claim: dict[str, Any] = {}
     if (folder / TRAINED_FILE).is_file():
@@ -154,13 +169,22 @@ def _in_folder(folder: Path) -> _Given:
         claim = cast("dict[str, Any]", found) if isinstance(found, dict) else claim
     if claim.get("format") == WORDS_FORMAT:
         return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))), "words")
-    model, length = model_from(data), claim.get("length")
+    try:
+        model, length = model_from(data), claim.get("length")
+    except SeparatrixError as error:
+        if claim:
+            raise
+        raise SeparatrixError(
+            f"{folder} has no {TRAINED_FILE}, which names the task, so that its weights are read as a lookup's: {error}"
+        ) from error
     if claim.get("format") in (COUNTS_FORMAT, TWO_LAYERS_FORMAT):
         task = labelled_task(str(claim.get("task")))
         kind = "counts" if claim.get("format") == COUNTS_FORMAT else "cases"
         return _Given(model, length if isinstance(length, int) else 0, folder.name, task, kind)
-    if model.spec.depth > 1:
-        raise SeparatrixError(f"{folder} has two layers and no {TRAINED_FILE}, which names the task; name a run")
+    if model.spec.depth > 1 or model.vocabulary < model.classes + model.length - 1:
+        raise SeparatrixError(
+            f"{folder} has no {TRAINED_FILE}, which names the task, and its weights are not of a lookup; name a run"
+        )
     lookup = tasks()["index-lookup"].with_parameters(alphabet=model.classes)
     return _Given(model, model.length - 1, folder.name, lookup, "lookup")
 

@@ -21,6 +21,7 @@ from separatrix.models.certify_counts import counts as counts
 from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
 from separatrix.models.certify_lookup import fails as fails
+from separatrix.models.certify_progress import PROGRESS_FILE as PROGRESS_FILE
 from separatrix.models.certify_two_layers import CertifiedCases as CertifiedCases
 from separatrix.models.certify_two_layers import certify_cases as certify_cases
 from separatrix.models.certify_two_layers import lookup_groups as lookup_groups
