@@ -146,6 +146,20 @@ def test_windows():
     assert describe({"model_type": "mixtral", **fields}).reach is None
 
 
+def test_heads_that_a_file_gives_each_layer():
+    """transformers' Laguna makes so many heads (models/laguna); with fewer, one layer would seem to fail too early."""
+    fields = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "head_dim": 16, "sliding_window": 8,
+              "num_key_value_heads": 2, "layer_types": ["full_attention"], "dtype": "float16"}  # fmt: skip
+    stated = [describe({"model_type": kind, **fields, "num_attention_heads_per_layer": [32]}) for kind in
+              ("laguna", "mellum")]  # fmt: skip
+    assert [model.layers[0].heads for model in stated] == [32, 2]
+    few, many = (describe({"model_type": "laguna", **fields, "num_attention_heads": heads}) for heads in (2, 32))
+    assert stated[0].layers == many.layers
+    assert capacity(few, arithmetic=FIXED).limits[0].longest < capacity(many, arithmetic=FIXED).limits[0].longest
+    with pytest.raises(SeparatrixError, match="num_attention_heads_per_layer needs 1 numbers above 0"):
+        describe({"model_type": "laguna", **fields, "num_attention_heads_per_layer": [2, 2]})
+
+
 def test_layers_described_by_hand():
     entries = [
         {"kind": "recurrent", "state_numbers": 100, "count": 6},

@@ -70,6 +70,11 @@ FLA = {"model_type": "gla", "num_heads": 2}
         ({"model_type": "layers", "layers": [{"kind": "magic"}]}, ["layers.0", "magic"]),
         ({"model_type": "layers", "layers": [{"kind": "recurrent", "state_numbers": 0}]}, ["greater than 0"]),
         ({"model_type": "recurrent_gemma", "num_attention_heads": 2, "block_types": []}, ["block_types is empty"]),
+        # transformers reads a text with it, in which the one head of values becomes four, and cannot continue it.
+        (
+            {**DECODER, "model_type": "qwen3_5_moe_text", "linear_num_key_heads": 4, "linear_num_value_heads": 1},
+            ["linear_num_value_heads is 1, which 4"],
+        ),
     ],
 )
 def test_bad_fields_end_in_one_line(change, words):
@@ -100,6 +105,28 @@ def test_bad_files_end_in_one_line(tmp_path, capsys, content, words):
     path = tmp_path / "config.json"
     path.write_bytes(content)
     refused(capsys, [str(path)], *words)
+
+
+ESCAPES = "\x1b[31mred\x07 \u202e\n"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model_type": "llava", "text_config": {**GOOD, **DECODER, "model_type": ESCAPES}},
+        {**GOOD, **DECODER, "model_type": ESCAPES, "layer_types": [ESCAPES, "full_attention"]},
+        {**GOOD, **DECODER, "model_type": "new", f"ssm{ESCAPES}": 1, "dtype": ESCAPES},
+        {**GOOD, "mamba_ssm_dtype": ESCAPES},
+        {"model_type": "layers", "layers": [{"kind": "recurrent", "name": ESCAPES, "state_numbers": 5}]},
+    ],
+)
+def test_a_terminal_obeys_nothing_in_a_file(tmp_path, capsys, fields):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(fields))
+    assert run(["capacity", str(path), "--task", "mqar"]) == 0
+    printed = capsys.readouterr().out
+    assert "red" in printed
+    assert all(each.isprintable() or each == "\n" for each in printed)
 
 
 def refused(capsys, arguments, *words):

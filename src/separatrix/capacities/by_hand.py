@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from separatrix.capacities.family import Family
-from separatrix.capacities.fields import DEEPEST, LARGEST, format_name, stated_format, trained_length
+from separatrix.capacities.fields import DEEPEST, LARGEST, format_name, printed, stated_format, trained_length
 from separatrix.capacities.layers import (
     LayerDescription,
     ModelDescription,
@@ -75,7 +75,7 @@ class DescribedConfig(BaseModel):
 def _layer(entry: RecurrentEntry | AttentionEntry) -> LayerDescription:
     if isinstance(entry, RecurrentEntry):
         part = StatePart("state", entry.state_numbers, str(entry.state_numbers))
-        return recurrent(entry.name, entry.width, part, count=entry.count)
+        return recurrent(printed(entry.name), entry.width, part, count=entry.count)
     width, groups = entry.width or entry.heads * entry.head_width, entry.key_value_heads
     if entry.window is None:
         return attention(width, entry.heads, entry.head_width, key_value_heads=groups, count=entry.count)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from separatrix.capacities.by_hand import BY_HAND
 from separatrix.capacities.family import Check, Family, LayerRule, PartRule
-from separatrix.capacities.fields import INNER_FIELDS, Field, decoder_fields, one_attention
+from separatrix.capacities.fields import INNER_FIELDS, Field, decoder_fields, one_attention, printed, shortened
 from separatrix.capacities.layers import LayerDescription, ModelDescription
 from separatrix.catalog import Catalog
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -168,7 +168,7 @@ def described(raw: Mapping[str, Any], where: str, source: str = "") -> ModelDesc
         kind = fields.get("model_type") or inside().get(own)
         if isinstance(kind, str) and (kind in model_types() or _usual(fields)):
             found = _known_or_usual(fields, kind, where, source)
-            note = f"sizes of its decoder, of model_type {kind}; what reads images or sound is not counted"
+            note = f"sizes of its decoder, of model_type {printed(kind)}; what reads images or sound is not counted"
             return replace(found, notes=(*found.notes, note))
     if isinstance(own, str) and own in inside():
         return _known_or_usual(raw, inside()[own], where, source)
@@ -202,18 +202,18 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     listed = raw.get("layer_types")
     names = cast("list[object]", listed) if isinstance(listed, list) else []
     plain = {"full_attention", "attention", "sliding_attention", "chunked_attention"}
-    strange = sorted({str(each)[:40] for each in names if str(each) not in plain})
+    strange = sorted({printed(str(each)) for each in names if str(each) not in plain})
     states = [] if names else [each for each in raw if any(word in each.lower() for word in STATE_WORDS)]
     renamed = {usual: raw.get(name) for name, usual in OTHER_NAMES.items() if raw.get(usual) is None}
-    kinds = ["full_attention" if str(each)[:40] in strange else each for each in names]
+    kinds = ["full_attention" if printed(str(each)) in strange else each for each in names]
     fields = {**raw, **renamed, "layer_types": kinds or None}
     found = model_types()["llama"].describe(fields, where, source, "llama")
-    note = f"model_type {kind!r} is not known; it is read by the usual fields of a decoder, a guess"
-    unknown = sum(str(each)[:40] in strange for each in names)
+    note = f"model_type {shortened(kind)} is not known; it is read by the usual fields of a decoder, a guess"
+    unknown = sum(printed(str(each)) in strange for each in names)
     kept = _without(found.layers, unknown)
     if strange or states or found.depth == 1 or not any(layer.cache for layer in kept):
-        why = f"layers of type {', '.join(strange)}" if strange else f"the fields {', '.join(states[:3])}"
-        why = why if strange or states else f"a model of type {kind[:40]}"
+        why = f"layers of type {', '.join(strange)}" if strange else f"the fields {', '.join(map(printed, states[:3]))}"
+        why = why if strange or states else f"a model of type {printed(kind)}"
         open_layer = LayerDescription(kind="unstated", name=why, count=max(unknown, 1))
         found = replace(found, layers=(*kept, open_layer))
         note += f"; what else {why} may keep is not known and is left out of every number"

@@ -99,6 +99,16 @@ def shortened(given: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def printed(text: str) -> str:
+    """A text of a file as notes and tables show it: cut short, and quoted where a terminal could obey it.
+
+    >>> printed("bfloat16"), printed("\\x1b[31m")
+    ('bfloat16', "'\\\\x1b[31m'")
+    """
+    short = text[:40]
+    return short if short.isprintable() else repr(short)
+
+
 def _size_or_none(given: object) -> int | None:
     # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
     return given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= LARGEST else None
@@ -146,7 +156,7 @@ def format_name(given: object) -> str:
     >>> format_name("torch.bfloat16"), format_name(16)
     ('bfloat16', '')
     """
-    return given.strip().removeprefix("torch.")[:40] if isinstance(given, str) else ""
+    return printed(given.strip().removeprefix("torch.")) if isinstance(given, str) else ""
 
 
 def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
