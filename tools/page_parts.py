@@ -34,11 +34,22 @@ from separatrix.communication.reductions import reductions
 from separatrix.constructions import Options, constructions
 from separatrix.models.architecture import Architecture, architecture_named, architectures
 from separatrix.shipped import FOLDER
-from separatrix.table import attacked_in_words, attacks
+from separatrix.table import attacked_in_words, attacks, theorem_index
 from separatrix.table.attempts import Outcome, attempts
 from separatrix.table.errata import errata
 from separatrix.tasks import draws_from, tasks
 from separatrix_kernel.specification import read_specification
+
+# -- docs/theorems.md ------------------------------------------------------------------------------------
+
+
+def theorems_table() -> str:
+    """Every claim of the papers that runs, with its file and a command."""
+    rows = [
+        [each.claim, each.as_, f"[{each.name}](../src/{each.file})", f"`{each.command}`"] for each in theorem_index()
+    ]
+    return markdown_table(["claim", "as", "name and file", "command"], rows, left=4)
+
 
 # -- docs/dyck.md ----------------------------------------------------------------------------------------
 
@@ -409,6 +420,7 @@ PARTS: tuple[Part, ...] = (
     *sizes(),
     *gpu_speeds(),
     *code_tables.PARTS,
+    Table("docs/theorems.md", theorems_table, "| claim | as | name and file |"),
     Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.claims_table, "| claims about | files |"),

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType, ModuleType
@@ -28,6 +29,20 @@ class Named(Protocol):
     def name(self) -> str:
         """The name on the command line."""
         ...
+
+
+@dataclass(frozen=True)
+class ExecutedClaim:
+    """A claim of a paper that a module executes and that is no entry of a catalog: a protocol, a fact, a code.
+
+    ``file`` is that of the module; ``separatrix list theorems`` lists these claims next to the catalogs' entries.
+    """
+
+    claim: str
+    kind: str
+    name: str
+    command: str
+    file: str
 
 
 Entry = TypeVar("Entry", bound=Named)

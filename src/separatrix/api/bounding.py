@@ -1,70 +1,31 @@
 """``sx.bound``: how large a model must be at least for a task, the formula with its numbers, and the evidence."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from separatrix.answer import Answer, Sheet
 from separatrix.api.arguments import checked
-from separatrix.api.bound_sheet import bound_sheet
+from separatrix.api.bound_record import (
+    Bounded,
+    BoundSize,
+    ModelVerdict,
+    RefutedBound,
+    Remark,
+    SilentBound,
+    Sufficient,
+    bounded,
+)
 from separatrix.api.models import class_named
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.bounds import Bound, Coverage, Model, ModelSize, Numbers, ProtocolBound
+    from separatrix.bounds import Bound, Coverage, Model, ModelSize, Numbers
     from separatrix.tasks import Task
 
 LARGEST_LENGTH = 1 << 62
 LARGEST_PRECISION = 4096
 LARGEST_LIMIT = 8
 LONGEST_TRIED = 4096
-
-
-@dataclass(frozen=True, repr=False)
-class Bounded(Answer):
-    """The strongest bound on a model for a task at a length, with its evidence and what else is known.
-
-    ``at_least`` counts the ``quantity``: numbers of a state, or the width of a head; None where no bound is ``known``.
-    ``holds``: every piece of evidence was run and held, and no bound of your own was refuted.
-    """
-
-    task: str
-    parameters: dict[str, Any]
-    settings: dict[str, Any]
-    model: str
-    length: int
-    precision_bits: int
-    heads: int
-    layers: int
-    known: bool
-    claim: str
-    statement: str | None
-    in_the_papers: bool | None
-    quantity: str | None
-    at_least: int | None
-    formula: str | None
-    assumptions: list[str]
-    strongest: dict[str, Any] | None
-    strongest_of_the_papers: dict[str, Any] | None
-    arithmetic: str
-    holds: bool
-    refuted: list[dict[str, Any]]
-    silent: list[dict[str, str]]
-    rests_on: list[str]
-    evidence: list[dict[str, Any]]
-    bounds: list[dict[str, Any]]
-    architecture: dict[str, Any] | None
-    remarks: list[dict[str, str]]
-    known_from_above: list[dict[str, str]]
-
-    def __bool__(self) -> bool:
-        """Return whether nothing that was run refutes the bound."""
-        return self.holds and all(each["holds"] for each in self.evidence)
-
-    def sheet(self) -> Sheet:
-        """Show the claim with its numbers, then the evidence, then what else is known."""
-        return bound_sheet(self.as_dict())
 
 
 @checked
@@ -91,7 +52,7 @@ def bound(
     (192, 'state numbers', True)
     """
     from separatrix.bounds import agreed_bits, numbers_named
-    from separatrix.profiles import FunctionTask, changed_parameters, task_argument
+    from separatrix.profiles import FunctionTask, task_argument
     from separatrix.tasks import try_user_task
 
     asked = None if arithmetic is None else numbers_named(arithmetic)
@@ -116,17 +77,11 @@ def bound(
     kind = class_named(model, chosen.name) if own is None else own[0]
     if own is None:
         _refuse_idle(kind, heads, layers)
-    result = {
-        "task": chosen.name,
-        "parameters": dict(chosen.parameters()),
-        "settings": dict(changed_parameters(chosen)),
-        "model": model,
-    }
-    return _answered(result, chosen, kind, own, size, asked, limit)
+    return _answered(model, chosen, kind, own, size, asked, limit)
 
 
 def _answered(
-    result: dict[str, Any],
+    model: str,
     chosen: "Task",
     kind: "Model",
     own: "tuple[Model, ModelSize, tuple[str, ...]] | None",
@@ -147,11 +102,11 @@ def _answered(
         origin,
         strongest_first,
     )
+    from separatrix.profiles import changed_parameters
 
     length, precision, heads, layers = size
     if own is not None:
         heads, layers = own[1].heads, own[1].layers
-    result |= {"length": length, "precision_bits": precision, "heads": heads, "layers": layers}
     usual = FIXED if own is None else floating(precision)
     numbers = usual if asked is None else asked
     found = bounds_for(chosen.name, kind)
@@ -170,45 +125,46 @@ def _answered(
     silent |= {each.bound.name: each.reason for each in gated if not each.covered}
     gated = [each for each in gated if each.covered]
     numbered = [each.bound for each in gated]
-    listed = [
-        {**_described(each.bound, chosen, length, precision, heads, layers), "arithmetic": each.arithmetic}
-        for each in gated
-    ]
+    listed = [_described(each, kind, chosen, length, precision, heads, layers) for each in gated]
     if numbered and numbered[0].name in judgements:
-        evidence = list(judgements[numbered[0].name].evidence)
+        evidence = judgements[numbered[0].name].evidence
     elif refuted:
-        evidence = list(refuted[0].evidence)
+        evidence = refuted[0].evidence
     elif numbered:
-        evidence = list(numbered[0].evidence(limit))
+        evidence = numbered[0].evidence(limit)
     else:
         evidence = [each for bound in found if bound.name not in silent for each in bound.evidence(limit)]
-    result |= _headline(listed, found)
-    result["arithmetic"] = listed[0]["arithmetic"] if listed else numbers.name
-    result["holds"] = not refuted
+    nothing = None if listed else _no_bound(found)
     if refuted and not (numbered and is_user_bound(numbered[0])):
-        result |= _nothing(f"refuted: {refuted[0].bound.claim}")
-    result["refuted"] = [
-        {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}
-        for each in refuted
-    ]
-    result["silent"] = [
-        {"name": bound.name, "claim": bound.claim, "text": silent[bound.name]}
-        for bound in found
-        if bound.name in silent
-    ]
-    result["rests_on"] = [
-        text for bound in numbered if bound.name in judgements and (text := judgements[bound.name].rests_on(length))
-    ]
-    result["evidence"] = [each.described() for each in evidence]
-    result["bounds"] = listed
-    result["architecture"] = None if own is None else verdict_on(kind, *own[1:], gated, chosen, length)
-    result["remarks"] = [
-        {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
-        for bound in found
-        if bound.kind != "bound"
-    ]
-    result["known_from_above"] = _above(chosen.name, kind, numbers)
-    return Bounded(**result)
+        nothing = f"refuted: {refuted[0].bound.claim}"
+    rests_on = [judgements[bound.name].rests_on(length) for bound in numbered if bound.name in judgements]
+    return bounded(
+        listed,
+        nothing,
+        task=chosen.name,
+        parameters=dict(chosen.parameters()),
+        settings=dict(changed_parameters(chosen)),
+        model=model,
+        length=length,
+        precision_bits=precision,
+        heads=heads,
+        layers=layers,
+        arithmetic=listed[0].arithmetic if listed else numbers.name,
+        holds=not refuted,
+        refuted=tuple(
+            RefutedBound(each.bound.name, each.bound.claim, origin(each.bound), each.in_words()) for each in refuted
+        ),
+        silent=tuple(
+            SilentBound(bound.name, bound.claim, silent[bound.name]) for bound in found if bound.name in silent
+        ),
+        rests_on=tuple(text for text in rests_on if text),
+        evidence=tuple(evidence),
+        architecture=None if own is None else verdict_on(kind, *own[1:], gated, chosen, length),
+        remarks=tuple(
+            Remark(bound.name, bound.kind, bound.claim, bound.statement) for bound in found if bound.kind != "bound"
+        ),
+        known_from_above=_above(chosen.name, kind, numbers),
+    )
 
 
 def _refuse_idle(kind: "Model", heads: int | None, layers: int | None) -> None:
@@ -246,32 +202,35 @@ def _check_member(task: "Task", length: int, tried: int) -> None:
 
 
 def _described(
-    bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
-) -> dict[str, Any]:
+    covered: "Coverage", kind: "Model", task: "Task", length: int, precision: int, heads: int, layers: int
+) -> BoundSize:
     """Return one bound with its numbers."""
     from separatrix.bounds import origin
 
+    bound = covered.bound
     width = bound.smallest_width(length, precision, heads, layers, task)
     paper = bound.paper_width(length, precision, heads, task)
-    return {
-        "name": bound.name,
-        "claim": bound.claim,
-        "statement": bound.statement,
-        "in_the_papers": not bound.extension,
-        "from_file": origin(bound) or None,
-        "other_parameters": bound.needs_in_words(length, task) not in bound.in_words,
-        "quantity": _quantity(bound.models),
-        "at_least": width,
-        "bounded": bound.quantity,
-        "bits_needed": bound.required_bits(length, task),
-        "formula": f"{bound.formula(length, precision, heads, layers, task)}, so m ≥ {width}",
-        "paper_formula": None if paper is None else bound.paper_in_words,
-        "paper_at_least": paper,
-        "problem": bound.problem,
-        "reduction": bound.reduction,
-        "assumptions": list(bound.assumptions),
-        "deviations": list(bound.deviations),
-    }
+    return BoundSize(
+        name=bound.name,
+        kind=kind,
+        claim=bound.claim,
+        statement=bound.statement,
+        in_the_papers=not bound.extension,
+        from_file=origin(bound) or None,
+        other_parameters=bound.needs_in_words(length, task) not in bound.in_words,
+        quantity=_quantity(bound.models),
+        at_least=width,
+        bounded=bound.quantity,
+        bits_needed=bound.required_bits(length, task),
+        formula=f"{bound.formula(length, precision, heads, layers, task)}, so m ≥ {width}",
+        paper_formula=None if paper is None else bound.paper_in_words,
+        paper_at_least=paper,
+        problem=bound.problem,
+        reduction=bound.reduction,
+        assumptions=tuple(bound.assumptions),
+        deviations=tuple(bound.deviations),
+        arithmetic=covered.arithmetic,
+    )
 
 
 def _quantity(models: "Collection[Model]") -> str:
@@ -279,61 +238,21 @@ def _quantity(models: "Collection[Model]") -> str:
     return "state numbers" if "rnn" in models else "width"
 
 
-def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
-    """Return what is said first: the strongest bound, next to that of the papers, or that none is known."""
-    if listed:
-        first = listed[0]
-        strongest = max(listed, key=lambda each: each["at_least"])
-        papers = next((each for each in listed if each["in_the_papers"]), None)
-        return {
-            "known": True,
-            **{key: first[key] for key in ("claim", "statement", "in_the_papers", "quantity", "at_least", "formula")},
-            "assumptions": first["assumptions"],
-            "strongest": _short(strongest),
-            "strongest_of_the_papers": None if papers is None else _short(papers),
-        }
-    claim = "no bound known"
-    for bound in found:
-        if bound.kind == "conjecture":
-            claim += f"; conjectured: {bound.statement} ({bound.claim})"
-    return _nothing(claim)
+def _no_bound(found: "tuple[Bound, ...]") -> str:
+    """Return the claim where no bound is known: what is conjectured."""
+    conjectured = [f"; conjectured: {each.statement} ({each.claim})" for each in found if each.kind == "conjecture"]
+    return "no bound known" + "".join(conjectured)
 
 
-def _nothing(claim: str) -> dict[str, Any]:
-    """Return what is said first where no bound is."""
-    return {
-        "known": False,
-        "claim": claim,
-        "statement": None,
-        "in_the_papers": None,
-        "quantity": None,
-        "at_least": None,
-        "formula": None,
-        "assumptions": [],
-        "strongest": None,
-        "strongest_of_the_papers": None,
-    }
-
-
-def _short(bound: dict[str, Any]) -> dict[str, Any]:
-    return {key: bound[key] for key in ("name", "claim", "at_least")}
-
-
-def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
+def _above(task: str, model: "Model", numbers: "Numbers") -> tuple[Sufficient, ...]:
     """List sufficient sizes, each with the arithmetic that it is proved in: constructions that ``certify`` proves, and
     simple reasons."""
     from separatrix.table import upper_bounds
 
-    return [
-        {
-            "growth": side.growth,
-            "kind": side.kind,
-            "text": side.text,
-            "source": side.source,
-            "arithmetic": side.arithmetic or numbers.name,
-        }
+    return tuple(
+        Sufficient(side.growth, side.kind, side.text, side.source, side.arithmetic or numbers.name)
         for side in upper_bounds(task, model, numbers)
-    ]
+    )
 
 
 def own_model(
@@ -368,12 +287,8 @@ def verdict_on(
     gated: "list[Coverage]",
     task: "Task",
     length: int,
-) -> dict[str, Any]:
-    """Return what the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how
-    long.
-
-    ``functions``: the class all of which is impossible, where a bound is about a class and not about one function.
-    """
+) -> ModelVerdict:
+    """Return what the bounds say about a model of this size, in its arithmetic."""
     from separatrix.bounds import most_partial_sums
 
     bounds = [each.bound for each in gated]
@@ -381,17 +296,17 @@ def verdict_on(
     sums = [most_partial_sums(each.bound, length, size, task) for each in excluding]
     handed_on = [many for many in sums if many is not None]
     limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
-    return {
-        "class": kind,
-        "width": size.width,
-        "heads": size.heads,
-        "layers": size.layers,
-        "state_bits": size.memory_bits if kind == "rnn" else None,
-        "possible": not excluding,
-        "excluded_by": [each.bound.claim for each in excluding],
-        "functions": next((words for each in excluding if (words := each.bound.of_a_class(task))), ""),
-        "partial_sums": min(handed_on, default=None),
-        "arithmetic": list(dict.fromkeys(each.arithmetic for each in excluding or gated)),
-        "longest_possible": min(limits, default=None),
-        "assumed": list(assumed),
-    }
+    return ModelVerdict(
+        class_=kind,
+        width=size.width,
+        heads=size.heads,
+        layers=size.layers,
+        state_bits=size.memory_bits if kind == "rnn" else None,
+        possible=not excluding,
+        excluded_by=tuple(each.bound.claim for each in excluding),
+        functions=next((words for each in excluding if (words := each.bound.of_a_class(task))), ""),
+        partial_sums=min(handed_on, default=None),
+        arithmetic=tuple(dict.fromkeys(each.arithmetic for each in excluding or gated)),
+        longest_possible=min(limits, default=None),
+        assumed=assumed,
+    )

@@ -5,14 +5,15 @@ The bounds are those of :mod:`separatrix.profiles`: the residual classes of ever
 length at which all inputs were evaluated.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from separatrix.api.bounding import Bounded
+from separatrix.api.bound_record import Bounded, BoundSize, ModelVerdict, Sufficient, bounded
 from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.bounds import Numbers
+    from separatrix.bounds import Evidence, Numbers
     from separatrix.profiles import FunctionTask, Profile
 
 COVERED = ("rnn", "transformer-1layer")
@@ -54,11 +55,10 @@ def function_bound(
     kinds = COVERED if named else (model,)
     bounds = [each for kind in kinds if (each := _bound(found, kind, precision)) is not None]
     if excluded is not None:  # only what is about this model's kind, which the exclusion knows
-        wanted = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(excluded["quantity"]))
-        bounds = [each for each in bounds if each["kind"] == wanted]
-    first = bounds[0] if bounds else None
-    short = None if first is None else {key: first[key] for key in ("name", "claim", "at_least")}
-    return Bounded(
+        bounds = [each for each in bounds if each.kind == excluded.class_]
+    return bounded(
+        bounds,
+        None if bounds else "no partition forces a bit: no bound is known",
         task=task.name,
         parameters=dict(task.parameters()),
         settings=dict(changed_parameters(task)),
@@ -67,67 +67,55 @@ def function_bound(
         precision_bits=precision,
         heads=heads,
         layers=layers,
-        known=first is not None,
-        claim=first["claim"] if first else "no partition forces a bit: no bound is known",
-        statement=first["statement"] if first else None,
-        in_the_papers=False if first else None,
-        quantity=first["quantity"] if first else None,
-        at_least=first["at_least"] if first else None,
-        formula=first["formula"] if first else None,
-        assumptions=[DETERMINISTIC] if first else [],
-        strongest=short,
-        strongest_of_the_papers=None,
-        arithmetic=first["arithmetic"] if first else "any",
-        holds=True,
-        refuted=[],
-        silent=[],
-        rests_on=[],
-        evidence=[_evidence(found)] if first else [],
-        bounds=bounds,
+        arithmetic=bounds[0].arithmetic if bounds else "any",
+        evidence=(_evidence(found),) if bounds else (),
         architecture=excluded,
-        remarks=[],
         known_from_above=_above(found),
     )
 
 
-def _bound(found: "Profile", kind: str, precision: int) -> dict[str, Any] | None:
+def _bound(found: "Profile", kind: str, precision: int) -> BoundSize | None:
     if kind == "rnn":
         bits = found.residuals.minimum_state_bits
         width = -(-bits // precision)
-        about = {
-            "claim": "BHBK24 Theorem 2, with the residual classes of this function",
-            "statement": f"{max(found.residuals.classes)} residual classes after some prefix need {bits} bits of state",
-            "quantity": "state numbers",
-            "at_least": width,
-            "bounded": "m",
-            "bits_needed": bits,
-            "formula": f"m·p = {precision}m ≥ {bits} at N = {found.length}, so m ≥ {width}",
-            "arithmetic": RECURRENT,
-        }
-    elif found.need is None or found.best is None:
+        return BoundSize(
+            name=_name(found),
+            kind=kind,
+            claim="BHBK24 Theorem 2, with the residual classes of this function",
+            statement=f"{max(found.residuals.classes)} residual classes after some prefix need {bits} bits of state",
+            in_the_papers=False,
+            quantity="state numbers",
+            at_least=width,
+            bounded="m",
+            bits_needed=bits,
+            formula=f"m·p = {precision}m ≥ {bits} at N = {found.length}, so m ≥ {width}",
+            assumptions=(DETERMINISTIC,),
+            arithmetic=RECURRENT,
+        )
+    if found.need is None or found.best is None:
         return None
-    else:
-        bits, width = found.need.bits, found.need.width
-        about = {
-            "claim": "BHBK24 Theorem 4 (repaired), with the best partition found of this function",
-            "statement": f"the partition {found.best.partition.name} needs {bits} bits of communication",
-            "quantity": "width",
-            "at_least": width,
-            "bounded": "mH(p + log2 N)",
-            "bits_needed": bits,
-            "formula": f"mH(p + log2 N) ≥ {bits}/3 for m ≥ 4 at N = {found.length}, so m ≥ {width} with one head",
-            "arithmetic": ATTENTION,
-        }
-    name = f"{found.name} at N = {found.length}"
-    fixed = {
-        "name": name, "in_the_papers": False, "from_file": None, "other_parameters": False, "paper_formula": None,
-        "paper_at_least": None, "problem": None, "reduction": None, "assumptions": [DETERMINISTIC], "deviations": [],
-        "kind": kind,
-    }  # fmt: skip
-    return {**fixed, **about}
+    bits, width = found.need.bits, found.need.width
+    return BoundSize(
+        name=_name(found),
+        kind=kind,
+        claim="BHBK24 Theorem 4 (repaired), with the best partition found of this function",
+        statement=f"the partition {found.best.partition.name} needs {bits} bits of communication",
+        in_the_papers=False,
+        quantity="width",
+        at_least=width,
+        bounded="mH(p + log2 N)",
+        bits_needed=bits,
+        formula=f"mH(p + log2 N) ≥ {bits}/3 for m ≥ 4 at N = {found.length}, so m ≥ {width} with one head",
+        assumptions=(DETERMINISTIC,),
+        arithmetic=ATTENTION,
+    )
 
 
-def _excluded(found: "Profile", model: str, precision: int) -> dict[str, Any]:
+def _name(found: "Profile") -> str:
+    return f"{found.name} at N = {found.length}"
+
+
+def _excluded(found: "Profile", model: str, precision: int) -> ModelVerdict:
     """Return what the counts say about one of this package's models at the longest length."""
     from separatrix.api.models import described
     from separatrix.capacities import capacity
@@ -137,26 +125,24 @@ def _excluded(found: "Profile", model: str, precision: int) -> dict[str, Any]:
     excluded = exclusion(found, card)
     kind = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(excluded.quantity), "unbounded")
     layer = card.model.layers[0]
-    return {
-        "class": kind,
-        "width": layer.head_width or layer.width,
-        "heads": layer.heads or 1,
-        "layers": sum(each.count for each in card.model.layers),
-        "state_bits": card.state_bits if kind == "rnn" else None,
-        "possible": excluded.first is None,
-        "excluded_by": [] if excluded.first is None else [excluded.in_words()],
-        "functions": "",
-        "partial_sums": None,
-        "arithmetic": [excluded.arithmetic] if excluded.arithmetic else [],
-        "longest_possible": None,
-        "assumed": [] if excluded.quantity is not None else [excluded.reason],
-        "quantity": excluded.quantity,
-    }
+    return ModelVerdict(
+        class_=kind,
+        width=layer.head_width or layer.width,
+        heads=layer.heads or 1,
+        layers=sum(each.count for each in card.model.layers),
+        state_bits=card.state_bits if kind == "rnn" else None,
+        possible=excluded.first is None,
+        excluded_by=() if excluded.first is None else (excluded.in_words(),),
+        arithmetic=(excluded.arithmetic,) if excluded.arithmetic else (),
+        assumed=() if excluded.quantity is not None else (excluded.reason,),
+    )
 
 
-def _evidence(found: "Profile") -> dict[str, Any]:
+def _evidence(found: "Profile") -> "Evidence":
+    from separatrix.bounds import Evidence
+
     inputs = f"{found.table.symbols}^{found.length}"
-    return {"kind": "verified", "holds": True, "text": f"counted on all {inputs} inputs of length {found.length}"}
+    return Evidence("verified", f"counted on all {inputs} inputs of length {found.length}")
 
 
 def fewest_states(found: "Profile") -> tuple[int, str]:
@@ -167,21 +153,15 @@ def fewest_states(found: "Profile") -> tuple[int, str]:
     return states, f"at exactly N = {found.length}"
 
 
-def _above(found: "Profile") -> list[dict[str, str]]:
-    """Recurrent models that compute it: the residual class as the state, whose update depends on time as Theorem 2
+def _above(found: "Profile") -> tuple[Sufficient, ...]:
+    """List recurrent models that compute it: the residual class as the state, whose update depends on time as Theorem 2
     allows, and the smallest automaton that is known, whose update does not."""
     states, where = fewest_states(found)
     known = [(max(1, bits_for(states)), f"an automaton of {states} states computes it {where}")]
     if found.table.kind == "decision":
         text = f"the residual class as the state, with an update that depends on time, at exactly N = {found.length}"
         known.append((found.residuals.minimum_state_bits, text))
-    return [
-        {
-            "growth": f"{bits} bit{'s' * (bits != 1)} of state",
-            "kind": "fact",
-            "text": text,
-            "source": "counted here",
-            "arithmetic": RECURRENT,
-        }
+    return tuple(
+        Sufficient(f"{counted(bits, 'bit')} of state", "fact", text, "counted here", RECURRENT)
         for bits, text in sorted(known, key=lambda each: each[0])
-    ]
+    )

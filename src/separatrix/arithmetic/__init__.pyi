@@ -1,9 +1,11 @@
 from separatrix.arithmetic.balls import Balls as Balls
 from separatrix.arithmetic.codes.catalog import families as families
+from separatrix.arithmetic.codes.choose import SIGN_CODES as SIGN_CODES
 from separatrix.arithmetic.codes.choose import sign_code as sign_code
 from separatrix.arithmetic.codes.delsarte import delsarte_width as delsarte_width
 from separatrix.arithmetic.codes.dual import dual_multiples as dual_multiples
 from separatrix.arithmetic.codes.dual import outside_bound as outside_bound
+from separatrix.arithmetic.codes.linear import CODE_ON_DEMAND as CODE_ON_DEMAND
 from separatrix.arithmetic.codes.random_draw import paper_width as paper_width
 from separatrix.arithmetic.codes.sign_code import SignCode as SignCode
 from separatrix.arithmetic.codes.table import CodeRow as CodeRow

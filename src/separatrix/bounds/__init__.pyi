@@ -20,6 +20,7 @@ from separatrix.bounds.covered import floating as floating
 from separatrix.bounds.covered import most_partial_sums as most_partial_sums
 from separatrix.bounds.covered import numbers_named as numbers_named
 from separatrix.bounds.covered import simulation_in as simulation_in
+from separatrix.bounds.dyck_fooling import FOOLING_SET as FOOLING_SET
 from separatrix.bounds.evidence import Evidence as Evidence
 from separatrix.bounds.first_layer import collides as collides
 from separatrix.bounds.first_layer import collision as collision

@@ -19,11 +19,19 @@ different ones mismatches a pair.
 
 import numpy
 
+from separatrix.catalog import ExecutedClaim
 from separatrix.communication import FoolingVerdict, Integers, from_task, verify_by_uniqueness, verify_strings
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
 LARGEST_COUNT = 1 << 20
+FOOLING_SET = ExecutedClaim(
+    "BHBK24 Lemma 1",
+    "fooling set",
+    "dyck-fooling-set",
+    "separatrix bound dyck --model transformer-1layer --length 400",
+    __file__,
+)
 
 
 def dyck_strings(length: int, types: int = 2) -> Integers:

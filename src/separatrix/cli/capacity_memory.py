@@ -1,83 +1,50 @@
 """What a text takes in memory, as ``separatrix capacity`` shows it: of one model, and of several side by side."""
 
-from collections.abc import Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from separatrix.api import described
 from separatrix.cli.output import console
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.capacities import Capacity, ModelDescription, Weights
+    from separatrix.api import ComparedMemory, Crossing, Fits
+    from separatrix.capacities import Capacity
 
 
-def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
-    """Return for each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from
-    where.
-
-    The bits of every number are ``precision`` where that is given.
-    """
-    from separatrix.capacities import LENGTHS, bytes_at, cheaper_from, guessed_parts, memory
-
-    lengths = sorted({*LENGTHS, *(() if length is None else (length,))})
-    rows: list[dict[str, Any]] = []
-    for model in models:
-        held = memory(model, precision)
-        rows.append(
-            {
-                "model": model.name,
-                "fixed_bytes": held.fixed,
-                "bytes_per_token": held.per_token / held.per_tokens,
-                "complete": held.complete,
-                "guessed_formats": list(guessed_parts(model, precision)),
-                "bytes_at": {str(each): bytes_at(model, each, precision) for each in lengths},
-                "cheaper_from": {
-                    other.name: found
-                    for other in models
-                    if other is not model and (found := cheaper_from(model, other, precision)) is not None
-                },
-                "notes": list(model.notes),
-            }
-        )
-    return {"lengths": lengths, "models": rows}
-
-
-def print_compared(found: dict[str, Any]) -> None:
+def print_compared(found: "ComparedMemory") -> None:
     """Print one table: a row for each model, the fewest bytes at each length in bold."""
     from rich.markup import escape
     from rich.table import Table
 
-    out, rows = console(), found["models"]
+    out, rows = console(), found.models
     shown = Table(title="Bytes that one text takes", title_justify="left")
     shown.add_column("model", style="bold", no_wrap=True)
-    for heading in ("fixed", "a token", *(f"at {each:,}" for each in found["lengths"])):
+    for heading in ("fixed", "a token", *(f"at {each:,}" for each in found.lengths)):
         shown.add_column(heading, justify="right")
     for row in rows:
-        cells = [f"{row['fixed_bytes']:,}", _number(row["bytes_per_token"])]
-        for length in map(str, found["lengths"]):
-            least = row["bytes_at"][length] == min(other["bytes_at"][length] for other in rows)
-            text = f"{row['bytes_at'][length]:,}"
+        cells = [f"{row.fixed_bytes:,}", _number(row.bytes_per_token)]
+        for length in found.lengths:
+            least = row.bytes_at[length] == min(other.bytes_at[length] for other in rows)
+            text = f"{row.bytes_at[length]:,}"
             cells.append(f"[bold green]{text}[/bold green]" if least else text)
-        shown.add_row(escape(row["model"]) + ("" if row["complete"] else " ?"), *cells)
+        shown.add_row(escape(row.model) + ("" if row.complete else " ?"), *cells)
     out.print(shown)
     for row in rows:
-        if row["cheaper_from"]:
-            others = ", ".join(f"{name} from {_tokens(first)}" for name, first in row["cheaper_from"].items())
-            out.print(f"{escape(row['model'])} takes fewer bytes than {escape(others)} on.")
-    if not all(row["complete"] for row in rows):
+        if row.cheaper_from:
+            others = ", ".join(f"{name} from {_tokens(first)}" for name, first in row.cheaper_from.items())
+            out.print(f"{escape(row.model)} takes fewer bytes than {escape(others)} on.")
+    if not all(row.complete for row in rows):
         out.print("? keeps something of unknown size as well, which is not counted.")
-    guesses = [row["model"] for row in rows if row["guessed_formats"]]
+    guesses = [row.model for row in rows if row.guessed_formats]
     if guesses:
         shown_names = escape(", ".join(guesses))
         out.print(f"A guess in part, because the config names no number format: {shown_names} (--precision gives one).")
     for row in rows:
-        for note in row["notes"]:
-            out.print(f"Note on {escape(row['model'])}: {escape(note)}")
+        for note in row.notes:
+            out.print(f"Note on {escape(row.model)}: {escape(note)}")
 
 
-def _tokens(first: Any) -> str:
+def _tokens(first: int) -> str:
     return "the first token" if first == 1 else f"{first:,} tokens"
 
 
@@ -85,60 +52,23 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
-    """Return how many texts fit next to the weights at each length."""
-    from separatrix.capacities import Weights, texts_that_fit
+def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> "Fits | None":
+    """Return how many texts fit next to the weights at each length, where a memory is given."""
+    from separatrix.api import texts_that_fit
     from separatrix.cli.limits import parse_bytes
 
     if memory is None:
         if weights is not None:
             raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
-        return {}
+        return None
     room = parse_bytes(memory)
-    taken = Weights(parse_bytes(weights), "given") if weights is not None else _weights(found, config)
+    taken = None if weights is None else parse_bytes(weights)
     if room == 0:
         raise SeparatrixError(f"--memory {memory} holds nothing; give a size above 0, such as 80GB")
-    left = room - (taken.size if taken else 0)
-    counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
-    return {
-        "memory_bytes": room,
-        "weights_bytes": taken.size if taken else None,
-        "weights_from": taken.because if taken else None,
-        "texts": counts,
-    }
+    return texts_that_fit(found, room, taken, config)
 
 
-def _weights(found: "Capacity", config: str) -> "Weights | None":
-    """Return the bytes of the weights: from files or a preset, else counted by transformers where it is installed."""
-    from separatrix.capacities import config_file, of_parameters, read_config, weights_of
-
-    if (known := weights_of(config, found.model, found.given)) is not None:
-        return known
-    file = config_file(config)
-    if file is None or find_spec("torch") is None:
-        return None
-    from separatrix.models import parameter_count
-
-    number = parameter_count(read_config(file))
-    return None if number is None else of_parameters(number, found.model, found.given)
-
-
-def crossing_of(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
-    """Return the length from which on a text takes fewer bytes than one of another model."""
-    from separatrix.capacities import bytes_at, cheaper_from
-
-    if against is None:
-        return {}
-    other = described(against, precision)
-    return {
-        "model": other.name,
-        "cheaper_from": cheaper_from(found.model, other),
-        "dearer_from": cheaper_from(other, found.model),
-        "bytes_at": {str(each): bytes_at(other, each) for each in found.bytes_at},
-    }
-
-
-def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
+def print_memory(found: "Capacity", fits: "Fits | None", crossing: "Crossing | None") -> None:
     """Print what people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
     from rich.table import Table
 
@@ -158,34 +88,31 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
     if guesses := guessed_parts(found.model, found.given):
         out.print(f"The number formats of these are guessed; --precision gives one: {', '.join(guesses)}.")
     shown = Table()
-    counts = cast("dict[str, int | None]", fits.get("texts", {}))
-    others = cast("dict[str, int]", crossing.get("bytes_at", {}))
     shown.add_column("tokens", justify="right")
     shown.add_column("bytes of a text", justify="right")
-    if others:
-        shown.add_column(f"of {crossing['model']}", justify="right")
-    if counts:
+    if crossing:
+        shown.add_column(f"of {crossing.model}", justify="right")
+    if fits:
         shown.add_column("texts that fit", justify="right")
     for length, held in found.bytes_at.items():
         cells = [f"{length:,}", f"{held:,} ({shown_bytes(8 * held)})"]
-        cells += [f"{others[str(length)]:,}"] if others else []
-        cells += ["any number" if (count := counts[str(length)]) is None else f"{count:,}"] if counts else []
+        cells += [f"{crossing.bytes_at[length]:,}"] if crossing else []
+        cells += ["any number" if (count := fits.texts[length]) is None else f"{count:,}"] if fits else []
         shown.add_row(*cells)
     out.print(shown)
-    if counts:
-        taken = cast("int | None", fits["weights_bytes"])
+    if fits:
+        taken = fits.weights_bytes
         weights = (
             "[red]without the weights[/red], which are not known; give --weights"
             if taken is None
-            else f"next to weights of {shown_bytes(8 * taken)} ({fits['weights_from']})"
+            else f"next to weights of {shown_bytes(8 * taken)} ({fits.weights_from})"
         )
-        room = cast("int", fits["memory_bytes"])
-        more = " The weights alone take more." if taken is not None and taken > room else ""
-        out.print(f"Texts that fit into {shown_bytes(8 * room)}, {weights}.{more}")
+        more = " The weights alone take more." if taken is not None and taken > fits.memory_bytes else ""
+        out.print(f"Texts that fit into {shown_bytes(8 * fits.memory_bytes)}, {weights}.{more}")
     if crossing:
-        first, last = crossing["cheaper_from"], crossing["dearer_from"]
+        first, last = crossing.cheaper_from, crossing.dearer_from
         words = f"fewer from {_tokens(first)} on" if first else f"more from {_tokens(last)} on" if last else "as many"
-        out.print(f"Against {crossing['model']}, a text takes {words}.")
+        out.print(f"Against {crossing.model}, a text takes {words}.")
     states = found.crossover
     if states is not None and states.length is not None:
         out.print(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from separatrix.cli.certify_trained import ARITHMETIC
+from separatrix.api import WEIGHTS_ARITHMETIC
 from separatrix.cli.output import console, print_result, seconds_so_far
 from separatrix.extras import require
 
@@ -48,7 +48,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         "trust": "kernel" if accepted is not None else None,
         "kernel": None if accepted is None else relied_on(rule_of(accepted)),
         "reason": reason,
-        "arithmetic": ARITHMETIC,
+        "arithmetic": WEIGHTS_ARITHMETIC,
         "seconds": seconds_so_far(context),
     }
     if isinstance(accepted, WordsAccepted):
@@ -75,7 +75,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         if replay:
             result["replayed"] = _replayed((folder / WEIGHTS_FILE).read_bytes(), accepted)
     if as_json:
-        print_result(context, {**result}, arithmetic=ARITHMETIC)
+        print_result(context, {**result}, arithmetic=WEIGHTS_ARITHMETIC)
     elif accepted is None:
         console().print(f"[red]not valid[/red]: {escape(reason)}", soft_wrap=True)
     else:

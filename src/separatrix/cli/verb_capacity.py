@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.capacity_memory import crossing_of, fits_of, print_memory, shown_bytes
+from separatrix.cli.capacity_memory import fits_of, print_memory, shown_bytes
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption
@@ -13,6 +13,7 @@ from separatrix.cli.output import JsonOption, command_line, console, print_json,
 from separatrix.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
+    from separatrix.api import Crossing, Fits
     from separatrix.capacities import Bits, Capacity, Limit, ModelDescription
 
 NAME = "capacity"
@@ -69,7 +70,7 @@ def command(
     """Show what a real model keeps in memory and cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
     from separatrix.answer import plain
-    from separatrix.api import capacity
+    from separatrix.api import capacity, crossing
     from separatrix.capacities import Budget, capacity_record
     from separatrix.profiles import refuse_function
 
@@ -89,14 +90,14 @@ def command(
         budget=Budget(cache_tokens, cache_bits, cache_window),
     ).card  # fmt: skip
     fits = fits_of(found, memory, weights, config[0])
-    crossing = crossing_of(found, against, precision)
+    crossed = None if against is None else crossing(found, against, precision)
     if plot is not None:
         _draw(context, plot, [found.model], found.given)
     if as_json:
-        more = {name: each for name, each in (("fits", fits), ("against", crossing)) if each}
+        more = {name: plain(each) for name, each in (("fits", fits), ("against", crossed)) if each}
         print_result(context, {**plain(capacity_record(found)), **more}, arithmetic="integers")
     else:
-        _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
+        _print(found, tuple(dict.fromkeys(task or ())), fits, crossed)
     # A refuted bound is an error for a task that was named; without a task it is one of many.
     return int(any(name in (task or ()) for name, _ in found.refuted))
 
@@ -106,17 +107,18 @@ def _compare(
     as_json: bool,
 ) -> int:  # fmt: skip
     """Print several models side by side."""
-    from separatrix.api import described
+    from separatrix.answer import plain
+    from separatrix.api import compare_memory, described
     from separatrix.capacities import check_sizes
-    from separatrix.cli.capacity_memory import compared, print_compared
+    from separatrix.cli.capacity_memory import print_compared
 
     check_sizes(precision, length)
     models = [described(each, precision) for each in dict.fromkeys(configs)]
-    found = compared(models, precision, length)
+    found = compare_memory(models, precision, length)
     if plot is not None:
         _draw(context, plot, models, precision)
     if as_json:
-        print_result(context, {**found}, arithmetic="integers")
+        print_result(context, plain(found), arithmetic="integers")
     else:
         print_compared(found)
     return 0
@@ -206,10 +208,7 @@ def _print_needs(found: "Capacity") -> None:
     )
 
 
-def _print(
-    found: "Capacity", asked: tuple[str, ...] = (), fits: dict[str, object] | None = None,
-    crossing: dict[str, object] | None = None,
-) -> None:  # fmt: skip
+def _print(found: "Capacity", asked: tuple[str, ...], fits: "Fits | None", crossed: "Crossing | None") -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -217,7 +216,7 @@ def _print(
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
-    print_memory(found, fits or {}, crossing or {})
+    print_memory(found, fits, crossed)
     shown = Table()
     # The sizes as BHBK24 §2 names them: d numbers at each position, H heads of width m.
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):

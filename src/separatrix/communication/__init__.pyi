@@ -3,6 +3,7 @@ from separatrix.communication.classics import equality as equality
 from separatrix.communication.classics import index as index
 from separatrix.communication.elimination import primes as primes
 from separatrix.communication.elimination import rank_modulo as rank_modulo
+from separatrix.communication.facts import FACT_CLAIMS as FACT_CLAIMS
 from separatrix.communication.facts import FactReport as FactReport
 from separatrix.communication.facts import verify_fact_1 as verify_fact_1
 from separatrix.communication.facts import verify_fact_2 as verify_fact_2
@@ -32,9 +33,11 @@ from separatrix.communication.protocols.conversation import read_position as rea
 from separatrix.communication.protocols.cost import claim_holds_as_written as claim_holds_as_written
 from separatrix.communication.protocols.cost import claimed_bits as claimed_bits
 from separatrix.communication.protocols.cost import compare as compare
+from separatrix.communication.protocols.one_layer import ONE_LAYER_PROTOCOL as ONE_LAYER_PROTOCOL
 from separatrix.communication.protocols.one_layer import run_one_layer as run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS as VERSIONS
 from separatrix.communication.protocols.plan import make_plan as make_plan
+from separatrix.communication.protocols.recurrent import STATE_PROTOCOL as STATE_PROTOCOL
 from separatrix.communication.protocols.running_sums import FloatLayer as FloatLayer
 from separatrix.communication.protocols.running_sums import run_running_sums as run_running_sums
 from separatrix.communication.protocols.transcript import ALICE as ALICE

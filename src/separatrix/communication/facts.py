@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.bit_counts import bits_for
+from separatrix.catalog import ExecutedClaim
 from separatrix.communication.classics import disjointness, equality, index
 from separatrix.communication.fooling import FoolingSet, preimage, verify_by_uniqueness, verify_fooling_set
 from separatrix.communication.matrix import communication_matrix
@@ -128,6 +129,17 @@ FACTS: dict[int, tuple[Callable[[int], FactReport], int]] = {
     4: (verify_fact_4, LARGEST_BY_RANK),
 }
 """Each fact's verification and the largest n that fits."""
+
+FACT_CLAIMS = tuple(
+    ExecutedClaim(
+        f"BHBK24 Fact {fact}",
+        "fact",
+        f"fact-{fact}",
+        f'python -c "from separatrix.communication.facts import verify_fact_{fact} as verify; print(verify(8))"',
+        __file__,
+    )
+    for fact in FACTS
+)
 
 
 def verify_facts(largest: int = LARGEST_BY_ROWS) -> list[FactReport]:

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from separatrix.bounds import bounds
+from separatrix.arithmetic import CODE_ON_DEMAND, SIGN_CODES
+from separatrix.bounds import FOOLING_SET, bounds
+from separatrix.catalog import ExecutedClaim
+from separatrix.communication import FACT_CLAIMS, ONE_LAYER_PROTOCOL, STATE_PROTOCOL
 from separatrix.constructions import constructions
 from separatrix.table.errata.erratum import errata
+
+EXECUTED: tuple[ExecutedClaim, ...] = (
+    FOOLING_SET, SIGN_CODES, CODE_ON_DEMAND, STATE_PROTOCOL, ONE_LAYER_PROTOCOL, *FACT_CLAIMS,
+)  # fmt: skip
+"""What the papers claim and no catalog holds."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class IndexedClaim:
 
 
 def theorem_index() -> list[IndexedClaim]:
-    """Return every construction, bound and erratum, sorted by its claim."""
+    """Return every construction, bound, erratum and other executed claim, sorted by its claim."""
     built = [
         IndexedClaim(
             each.theorem, "construction", each.name, _file(each),
@@ -45,11 +53,14 @@ def theorem_index() -> list[IndexedClaim]:
         )
         for each in bounds().values()
     ]  # fmt: skip
+    executed = [
+        IndexedClaim(each.claim, each.kind, each.name, _below_src(Path(each.file)), each.command) for each in EXECUTED
+    ]
     wrong = [
         IndexedClaim(each.source, "erratum", each.name, _file(each, each.show), each.command)
         for each in errata().values()
     ]
-    return sorted([*built, *bounded, *wrong], key=lambda each: each.place)
+    return sorted([*built, *bounded, *executed, *wrong], key=lambda each: each.place)
 
 
 def _file(entry: Any, part: Any = None) -> str:
@@ -58,7 +69,10 @@ def _file(entry: Any, part: Any = None) -> str:
     home = Path(inspect.getfile(part or entry.__class__))
     own = entry.name.replace("-", "_").lower()
     near = [home.with_name(f"{own}.py"), *home.parent.glob(f"*/{own}.py"), home]
-    path = next(each for each in near if each.is_file())
+    return _below_src(next(each for each in near if each.is_file()))
+
+
+def _below_src(path: Path) -> str:
     package = importlib.util.find_spec("separatrix")
     assert package is not None and package.origin is not None
     top = Path(package.origin).parent.parent

@@ -11,8 +11,12 @@ from typing import Any, cast
 from separatrix.arithmetic.codes.catalog import families
 from separatrix.arithmetic.codes.family import CodeFamily, Proposal
 from separatrix.arithmetic.codes.sign_code import QUARTER, Parameters, SignCode
+from separatrix.catalog import ExecutedClaim
 from separatrix.errors import SeparatrixError
 
+SIGN_CODES = ExecutedClaim(
+    "BHBK24 Lemma 2, Corollary 8.1", "sign code", "sign-code", "separatrix code --count 256", __file__
+)
 FIELDS = ("family", "count", "width", "parameters", "max_inner", "min_inner")
 
 

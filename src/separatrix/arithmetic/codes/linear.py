@@ -17,6 +17,9 @@ import numpy as np
 from separatrix.arithmetic.codes.binary_field import independent_rows
 from separatrix.arithmetic.codes.sign_code import Indices, UInt8Array
 from separatrix.arithmetic.codes.weights import pack_rows, unpack_words
+from separatrix.catalog import ExecutedClaim
+
+CODE_ON_DEMAND = ExecutedClaim("BHBK24 Lemma 3", "sign code", "code-on-demand", "separatrix code --count 256", __file__)
 
 
 @final

@@ -13,9 +13,9 @@ from separatrix.arithmetic import Arithmetic, Products
 from separatrix.communication.partition import Partition, parse_partition
 from separatrix.communication.protocols.cost import Comparison, Condition, caveats, compare, condition
 from separatrix.communication.protocols.direct import Direct, one_layer_directly, recurrent_directly
-from separatrix.communication.protocols.one_layer import run_one_layer
+from separatrix.communication.protocols.one_layer import ONE_LAYER_PROTOCOL, run_one_layer
 from separatrix.communication.protocols.plan import Plan
-from separatrix.communication.protocols.recurrent import run_recurrent
+from separatrix.communication.protocols.recurrent import STATE_PROTOCOL, run_recurrent
 from separatrix.communication.protocols.transcript import Transcript
 from separatrix.networks import AnyNetwork, Integers, RecurrentNetwork
 from separatrix.tasks import Task, to_numpy
@@ -61,7 +61,7 @@ class Conversation:
     @property
     def theorem(self) -> str:
         """The theorem whose protocol it is."""
-        return "BHBK24 Theorem 2" if self.one_layer is None else "BHBK24 Theorem 4"
+        return (STATE_PROTOCOL if self.one_layer is None else ONE_LAYER_PROTOCOL).claim
 
     @property
     def equal(self) -> bool:

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy
 
 from separatrix.arithmetic import Arithmetic, Products, RawArray
+from separatrix.catalog import ExecutedClaim
 from separatrix.communication.partition import Partition, of_positions
 from separatrix.communication.protocols.bits import BitReader, BitWriter, Code, number_code
 from separatrix.communication.protocols.head_part import HeadPart
@@ -38,6 +39,10 @@ from separatrix.communication.protocols.transcript import (
 )
 from separatrix.networks import AnyNetwork, Integers, affine, check_tokens, decode, embedded, run_layer
 from separatrix.wording import counted
+
+ONE_LAYER_PROTOCOL = ExecutedClaim(
+    "BHBK24 Theorem 4", "protocol", "one-layer-protocol", "separatrix protocol index-lookup --length 16", __file__
+)
 
 
 @dataclass(frozen=True)

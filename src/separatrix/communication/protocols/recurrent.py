@@ -17,6 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, FixedPoint, Floating, RawArray
+from separatrix.catalog import ExecutedClaim
 from separatrix.communication.partition import Partition
 from separatrix.communication.protocols.bits import BitReader, BitWriter, SendableArithmetic
 from separatrix.communication.protocols.transcript import (
@@ -33,6 +34,10 @@ from separatrix.wording import counted
 
 Reals = NDArray[numpy.float64]
 State = TypeVar("State")
+
+STATE_PROTOCOL = ExecutedClaim(
+    "BHBK24 Theorem 2", "protocol", "state-protocol", "separatrix protocol dyck-dfa --length 16", __file__
+)
 
 
 class RecurrentModel(Protocol):
