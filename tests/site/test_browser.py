@@ -565,7 +565,7 @@ def test_every_page_of_the_site_opens_and_fits(browser: Browser, site: Path) -> 
             page.goto(path.as_uri())
             if path.parent.name == "tasks":
                 words = len(page.locator("main").inner_text().split())
-                assert words < 1200, f"{path.name} shows {words} words before anything is unfolded"
+                assert words < 900, f"{path.name} shows {words} words before anything is unfolded"
             page.evaluate(UNFOLD)
             reached |= set(page.locator("a[href]").evaluate_all("links => links.map(a => a.href)"))
             found = list(page.evaluate(ESSENTIALS))
