@@ -621,6 +621,19 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
         page.keyboard.press("End")
         assert card.locator("[data-needed]").get_attribute("points") != before
         page.keyboard.press("Home")
+        # A picture answers for the length under the pointer, and the slider's comes back when it leaves.
+        sentence = card.locator("[data-sentence]")
+        card.locator("svg").hover(position={"x": 150, "y": 60})
+        expect(sentence).not_to_contain_text("of 16 positions")
+        page.mouse.move(2, 2)
+        expect(sentence).to_contain_text("of 16 positions")
+        plane = page.locator(".limit figure:visible .plane")
+        width = plane.evaluate("each => each.clientWidth")
+        page.locator(".limit figure:visible").get_by_role("button", name="Zoom in").click()
+        assert plane.evaluate("each => each.clientWidth") > 1.4 * width and fits(page)
+        accessible(page)
+        page.locator(".limit figure:visible").get_by_role("button", name="Show the whole figure").click()
+        assert plane.evaluate("each => each.clientWidth") == width
         # A cell opens its evidence by keyboard, and Escape closes it.
         page.locator("#separation a.cell").first.focus()
         page.keyboard.press("Enter")
@@ -709,6 +722,7 @@ def test_tables_can_be_read_on_a_phone(browser: Browser, site: Path) -> None:
             assert page.locator(".scroll caption").evaluate_all(CUT_CAPTIONS) == []
             assert page.locator(".scroll td:visible").evaluate_all(PRESSED) == []
         page.goto((site / "training.html").as_uri())
+        page.evaluate("for (const fold of document.querySelectorAll('article.experiment > details')) fold.open = true")
         # What a cell cost is folded, so that the first numbers of every table are in view.
         ends = page.locator(".heat-map tr:visible td:nth-child(3)").evaluate_all(
             "all => all.map(each => each.getBoundingClientRect().right)"
