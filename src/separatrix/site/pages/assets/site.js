@@ -230,10 +230,17 @@
     plane.replaceWith(frame);
     frame.append(plane);
     const zoom = (factor) => {
+      // What was in the middle stays there; from the whole plane, the middle of the marks.
+      const box = frame.getBoundingClientRect(), marks = scale > 1 ? [] : [...plane.querySelectorAll(".marks .point")].map((each) => each.getBoundingClientRect());
+      const mean = (side, from, size) => marks.reduce((sum, each) => sum + (each[side] - from) / size, 0) / marks.length;
+      const middles = marks.length ? [mean("left", box.left, box.width), mean("top", box.top, box.height)]
+        : [(frame.scrollLeft + box.width / 2) / frame.scrollWidth, (frame.scrollTop + box.height / 2) / frame.scrollHeight];
       scale = Math.min(Math.max(scale * factor, 1), 8);
       frame.classList.toggle("zoomed", scale > 1);
       if (scale > 1) frame.tabIndex = 0; else frame.removeAttribute("tabindex");
       plane.style.setProperty("--zoom", scale);
+      frame.scrollLeft = middles[0] * frame.scrollWidth - frame.clientWidth / 2;
+      frame.scrollTop = middles[1] * frame.scrollHeight - frame.clientHeight / 2;
     };
     readout.after(zoomButtons("zoom", () => zoom(1.6), () => zoom(1 / 1.6), () => zoom(1 / 8)));
     for (const kind of ["pointerover", "focusin"]) {
