@@ -361,7 +361,7 @@ def main() -> int:
         else:
             report.show(Console())
     if found.left:
-        progress(f"{found.left} rows are left; the same command with --json goes on from here")
+        progress(f"{found.left} rows are left; the same command with --json resumes it")
     return 1 if found.failed else 0
 
 

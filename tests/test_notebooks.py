@@ -28,7 +28,9 @@ def test_every_cell_runs(path, tmp_path, monkeypatch, capsys):
     assert book["nbformat"] == 4
     cells = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
     installs = [code for code in cells if code.startswith("%pip install")]
-    assert installs == cells[:1] and len(installs[0].splitlines()) == 1
+    assert installs == cells[:1]
+    # From the clone around the notebook: a name would be looked up at an index, where anybody may have taken it.
+    assert installs[0] in ("%pip install -q ..", '%pip install -q "..[train,atlas]"')
     assert not any(cell.get("outputs") for cell in book["cells"]), "outputs are made by who runs it"
     names: dict[str, object] = {"__name__": f"notebook_{path.stem}"}
     shown = [executed(code, names) for code in cells[1:]]

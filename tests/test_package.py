@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -103,3 +104,15 @@ def test_the_module_runs_like_the_script():
     )
     script = Path(sys.executable).with_name("separatrix")
     assert ended.stdout == subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def test_what_the_readme_says_of_python_and_licence_is_declared():
+    """The line in place of badges, which somebody else's server would have to draw."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    name = "Programming Language :: Python :: 3."
+    minors = [int(each.removeprefix(name)) for each in project["classifiers"] if each.startswith(name)]
+    assert project["requires-python"] == f">=3.{min(minors)}"
+    systems = ("Linux", "MacOS")
+    assert all(any(each.endswith(system) for each in project["classifiers"]) for system in systems)
+    said = f"Python 3.{min(minors)} to 3.{max(minors)} · Linux and macOS · {project['license']} ·"
+    assert said in (ROOT / "README.md").read_text(encoding="utf-8")

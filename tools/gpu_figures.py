@@ -318,7 +318,7 @@ def _run(parts: Sequence[Part | Strong], settings: Settings, limit: float, only_
     if settings.copies is not None:
         copy_store(settings.store, settings.copies)
     if not only_list:
-        print("all done" if done else "not done yet; the same command goes on from here")
+        print("all done" if done else "not done yet; the same command resumes it")
     return 0
 
 

@@ -93,7 +93,8 @@ class Answer(ABC):
         from rich.console import Console
 
         text = io.StringIO()
-        show(self.sheet(), Console(file=text, width=100, no_color=True))
+        # Not to the notebook itself, to which rich would write in place of the file; it has the HTML.
+        show(self.sheet(), Console(file=text, width=100, no_color=True, force_jupyter=False))
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:

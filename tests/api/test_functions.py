@@ -248,3 +248,11 @@ def test_wrong_fields_of_training_are_refused_in_one_line(tmp_path, wrong, said)
     with pytest.raises(sx.SeparatrixError, match=said):
         sx.train("majority", "TF-(1,8)", 4, store=tmp_path / "runs.sqlite", **wrong)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_notebook_shows_a_record_once(monkeypatch):
+    """In a notebook rich writes to the notebook, whatever file it is given; the text must still be the record's own."""
+    outside = repr(sx.bound("index-lookup", "rnn", 64, limit=1))
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *given: pytest.fail("shown besides what is returned"))
+    assert repr(sx.bound("index-lookup", "rnn", 64, limit=1)) == outside != ""

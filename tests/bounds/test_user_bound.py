@@ -66,9 +66,9 @@ def test_a_formula_that_gives_no_whole_number_is_refused(bits):
 
 def test_a_recurrent_bound_is_held_against_the_exact_state_bits():
     ((text, holds),) = texts("index-lookup-rnn", "index")
-    assert text == "asks for no more than the exact state bits at N = 1 to 5" and holds
+    assert text == "requires no more than the exact state bits at N = 1 to 5" and holds
     ((text, holds),) = texts("index-lookup-rnn", "index", factor=2)
-    assert text.startswith("asks for 2 bits at N = 1, where 1 are enough") and not holds
+    assert text.startswith("requires 2 bits at N = 1, where 1 are enough") and not holds
 
 
 def test_what_cannot_be_compared_is_not():
@@ -77,7 +77,7 @@ def test_what_cannot_be_compared_is_not():
     assert texts("directed-3-cycle-graph-transformer", "directed-3-cycle") == []
     assert check_small_lengths(named("index-lookup-rnn"), tasks()["index"], 0) == ()
     assert texts("match2-rnn", "match2", limit=8) == [
-        ("asks for no more than the exact state bits at N = 1 to 1", True)
+        ("requires no more than the exact state bits at N = 1 to 1", True)
     ]
 
 
@@ -92,9 +92,9 @@ def test_the_comparison_ends_where_the_inputs_cannot_be_listed(monkeypatch):
 def test_other_bounds_are_held_against_protocols_that_send_a_row_or_a_column():
     enough = "the bits of a protocol that sends a row or a column"
     ((text, holds),) = texts("inequality-transformer-1layer", "inequality")
-    assert text == f"asks for no more than {enough} at N = 2 to 8" and holds
+    assert text == f"requires no more than {enough} at N = 2 to 8" and holds
     ((text, holds),) = texts("inequality-transformer-1layer", "inequality", factor=2)
-    assert text.startswith("asks for 2 bits at N = 2, where 1 are enough") and not holds
+    assert text.startswith("requires 2 bits at N = 2, where 1 are enough") and not holds
     ((_, holds),) = texts("dyck-transformer-1layer", "dyck")
     assert holds
 
@@ -133,9 +133,9 @@ def test_a_formula_is_held_against_a_model_that_solves_the_task():
     found = judged(late, majority, [1000], limit=6)
     assert found.refuted_by is not None
     assert (
-        found.refuted_by.text == "asks for 500 bits at N = 1000, where a model with 10 bits does it: a counter of ones"
+        found.refuted_by.text == "requires 500 bits at N = 1000, where a model with 10 bits does it: a counter of ones"
     )
-    assert "(BHBK24 Theorem 3, test_user_bound.py) for majority: asks for 500 bits" in found.in_words()
+    assert "(BHBK24 Theorem 3, test_user_bound.py) for majority: requires 500 bits" in found.in_words()
 
 
 def test_what_was_not_checked_is_said():
@@ -219,7 +219,7 @@ def test_a_formula_of_the_package_for_another_task_is_judged_too(tmp_path):
         assert [each.name for each in kept] == ["majority-rnn"] and [origin(each.bound) for each in refuted] == [
             "lemma_of_mine.py"
         ]
-        assert "asks for 64 bits at N = 64" in " ".join(each.text for each in refuted[0].evidence)
+        assert "requires 64 bits at N = 64" in " ".join(each.text for each in refuted[0].evidence)
         assert not is_user_bound(named("index-lookup-rnn")) and origin(named("index-lookup-rnn")) == ""
 
 
@@ -231,7 +231,7 @@ def test_capacity_names_a_refuted_bound_and_does_not_use_it(tmp_path):
         after = capacity(model, precision=64, alphabet=2, only=["index-lookup"])
     assert after.limits == before.limits
     ((task, text),) = after.refuted
-    assert task == "index-lookup" and text.startswith("mine (a lemma of mine, lemma_of_mine.py) for index-lookup: asks")
+    assert task == "index-lookup" and text.startswith("mine (a lemma of mine, lemma_of_mine.py) for index-lookup: requires")
 
 
 # -- reductions and tasks of somebody's own ---------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_a_part_may_have_as_many_bits_as_the_input():
     talking = replace(named("inequality-transformer-1layer"), task_names=("eq-ncp",), reduction=None)
     assert check_length_arithmetic(replace(talking, hidden_bits=lambda task, n: 10), copied, 2) == ()
     (found,) = check_length_arithmetic(replace(talking, hidden_bits=lambda task, n: 11), copied, 2)
-    assert found.text == "asks for 11 bits at N = 2, where 10 are enough: one party sends all that it has"
+    assert found.text == "requires 11 bits at N = 2, where 10 are enough: one party sends all that it has"
 
 
 def test_a_reduction_whose_inputs_or_bits_do_not_grow_ends(monkeypatch):

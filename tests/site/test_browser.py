@@ -709,7 +709,7 @@ def test_tables_can_be_read_on_a_phone(browser: Browser, site: Path) -> None:
             assert page.locator(".scroll caption").evaluate_all(CUT_CAPTIONS) == []
             assert page.locator(".scroll td:visible").evaluate_all(PRESSED) == []
         page.goto((site / "training.html").as_uri())
-        page.evaluate("document.querySelectorAll('details:has(.heat-map)').forEach(each => each.open = true)")
+        page.evaluate("for (const fold of document.querySelectorAll('article.experiment > details')) fold.open = true")
         # What a cell cost is folded, so that the first numbers of every table are in view.
         ends = page.locator(".heat-map tr:visible td:nth-child(3)").evaluate_all(
             "all => all.map(each => each.getBoundingClientRect().right)"

@@ -48,7 +48,7 @@ def test_a_piece_ends_at_its_limit_and_goes_on(tmp_path, capsys):
     arguments = ["figure2-left", "--scale", "quick", *CELL, "--limit", "1", "--folder", str(tmp_path)]
     first = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
     assert "TF-(1,64) on index-lookup N=20: 2 runs\n" in first
-    assert "not done yet; the same command goes on from here" in first
+    assert "not done yet; the same command resumes it" in first
     assert len(list((tmp_path / "quick.files/checkpoints").glob("*.safetensors"))) == 1
     main([*arguments, "--device", "cpu"])
     assert "N=20: 2 runs, after " in capsys.readouterr().out

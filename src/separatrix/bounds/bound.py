@@ -185,7 +185,7 @@ class ProtocolBound(Bound):
         if needed > given:
             raise ContradictionError(
                 f"{what} contradicts {self.name} ({self.claim}): at length {length} its protocol has {given} bits, "
-                f"the bound asks for {needed}; one of the two is wrong"
+                f"the bound requires {needed}; one of the two is wrong"
             )
 
     def check_communication(self, length: int, bits: int, what: str, task: Task | None = None) -> None:

@@ -55,7 +55,7 @@ def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tu
                 if asked > given:
                     against.append(f"a model with {given} bits does it: {fact.reason}")
     return tuple(
-        Evidence("verified", f"asks for {asked} bits at N = {length}, where {each}", False) for each in against
+        Evidence("verified", f"requires {asked} bits at N = {length}, where {each}", False) for each in against
     )
 
 
@@ -113,13 +113,13 @@ def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[E
         if exact is None:
             break
         if asked > exact:
-            text = f"asks for {asked} bits at N = {length}, where {exact} are enough: {why}"
+            text = f"requires {asked} bits at N = {length}, where {exact} are enough: {why}"
             return (Evidence("verified", text, False),)
         compared.append(length)
         length += task.length_step
     if not compared:
         return ()
-    text = f"asks for no more than {what} at N = {compared[0]} to {compared[-1]}"
+    text = f"requires no more than {what} at N = {compared[0]} to {compared[-1]}"
     return (Evidence("verified", text, details={"compared_to": compared[-1]}),)
 
 

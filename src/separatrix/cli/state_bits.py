@@ -53,7 +53,7 @@ def _check_built_in(record: "Record") -> None:
 
     if named := code_named_in(record.spec.architecture):
         raise SeparatrixError(
-            f"run {record.spec.name} is of {named[0]}, a module of its own, which has no step form and is not run "
+            f"run {record.spec.name} is of {named[0]}, a user's module, which has no step form and is not run "
             "because a record names it; choose a run of a recurrent model, or write an architecture with a recurrent "
             "form, see docs/how-to/own-architecture.md"
         )

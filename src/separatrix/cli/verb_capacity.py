@@ -251,7 +251,7 @@ def _print(found: "Capacity", asked: tuple[str, ...], fits: "Fits | None", cross
         out.print(f"Cited, not executed: {escape(each.statement)} ({escape(where)}).")
     for scope, title in (
         ("model", "Impossible for any weights"),
-        ("one layer alone", "One such layer by itself, not the model"),
+        ("one layer alone", "One such layer alone, not the model"),
     ):
         limits = [limit for limit in found.limits if limit.scope == scope]
         if limits:

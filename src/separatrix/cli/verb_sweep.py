@@ -236,7 +236,7 @@ def _plan_table(plan: "Plan") -> Any:
 
 
 def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
-    """Return what a constant answer scores in each cell; measured once for each task and length."""
+    """Return the majority baseline of each cell; measured once for each task and length."""
     from separatrix.tasks import constant_score
 
     specs = [cell.runs[0] for cell in cells]
@@ -258,7 +258,7 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
     answers = _constant_answers(list(shown.cells.values()))
     constant = {key: f"{100 * share:.1f}" for key, share in zip(shown.cells, answers, strict=True)}
     by_column = [{text for key, text in constant.items() if key[1] == column} for column in shown.columns]
-    # What a constant answer scores depends on the task and the length: a row of its own, or a column where rows differ.
+    # The majority baseline depends on the task and the length: a row of its own, or a column where rows differ.
     below = all(len(texts) == 1 for texts in by_column)
     if not below:
         table.add_column(CONSTANT, justify="right", style="dim")

@@ -38,7 +38,7 @@ def parse_spec(text: str) -> ModelSpec:
         raise SeparatrixError(f"the pattern of {text!r} has an empty place; write it such as Mamba,Mamba,TF-(6,256)")
     if not len(pattern) <= depth <= 1024:
         raise SeparatrixError(
-            f"{text!r} asks for {depth} layers of a pattern of {len(pattern)}; choose {len(pattern)} to 1024 layers"
+            f"{text!r} has {depth} layers of a pattern of {len(pattern)}; choose {len(pattern)} to 1024 layers"
         )
     options: dict[str, Value] = {}
     for setting in settings:

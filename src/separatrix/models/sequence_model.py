@@ -4,7 +4,7 @@ GPT-2's arrangement for pre-norm architectures (the blocks of ``block``, a last 
 stack of ``torch.nn.LSTM`` for bare ones. Only what is read is computed: the last layer mixes, and everything behind it
 runs, at the positions in ``read`` alone.
 
-Deviations from GPT-2: no dropout (data are fresh at every step), and a readout of its own with a bias instead of the
+Deviations from GPT-2: no dropout (data are fresh at every step), and a separate readout with a bias instead of the
 transposed embedding, because the answers of a task are not its input symbols.
 """
 
@@ -229,7 +229,7 @@ class SequenceModel(nn.Module):
     def _check_recurrent(self) -> None:
         if not self.spec.recurrent or self.positions is not None:
             name = next((e.short for e in self.spec.entries if not e.recurrent), str(self.spec))
-            why = "is a module of its own without one" if ":" in name else "carries no state of constant size"
+            why = "is a user's module without one" if ":" in name else "carries no state of constant size"
             raise SeparatrixError(f"{self.spec} has no step form: {name} {why}")
 
 

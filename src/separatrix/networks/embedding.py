@@ -143,7 +143,7 @@ class EmbeddingPart:
             )
         if number and (least < 0 or most >= self.rule.count):
             raise SeparatrixError(
-                f"the part for slot {self.slot!r} asks for rows {least} to {most}; "
+                f"the part for slot {self.slot!r} requires rows {least} to {most}; "
                 f"its rule has rows 0 to {self.rule.count - 1}"
             )
 

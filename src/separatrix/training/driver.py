@@ -217,7 +217,7 @@ class Driver:
                 f"a worker was lost {MOST_ATTEMPTS} times on the same group ({failure.reason}); see that workers stay "
                 "alive, or save more often with --save-every"
             )
-        self.observer.said(f"a worker was lost ({failure.reason}); its group goes on from its last checkpoint")
+        self.observer.said(f"a worker was lost ({failure.reason}); its group resumes from its last checkpoint")
         return [Job(fresh.group, fresh.checkpoint, attempt)]
 
     def _halves(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
@@ -228,7 +228,7 @@ class Driver:
                 f"{first.architecture} on {first.task} at length {first.length} does not fit into memory even alone "
                 f"({failure.reason}); choose a smaller batch, width or length"
             )
-        self.observer.said(f"{len(group.specs)} runs together ran out of memory; they go on as two groups")
+        self.observer.said(f"{len(group.specs)} runs together ran out of memory; they continue as two groups")
         half = len(group.specs) // 2
         # The same halves every time, so that a process that goes on later finds their checkpoints.
         parts = [replace(group, specs=part) for part in (group.specs[:half], group.specs[half:])]

@@ -103,8 +103,8 @@ class View:
         if best is None:
             return f"No recorded run reaches {percent}."
         return (
-            f"{best.model} comes nearest: it learned N = {best.learned} to {percent}; its {best.state_bits:,} "
-            f"bits of state leave room for N = {best.limit:,}, which is {best.gap:,.0f} times as long."
+            f"{best.model} comes nearest: it learned N = {best.learned} to {percent}; the bound excludes its "
+            f"{best.state_bits:,} bits of state only beyond N = {best.limit:,}, which is {best.gap:,.0f} times as long."
         )
 
 

@@ -47,7 +47,7 @@ def train_runs(
             if fresh:
                 driver.forget(groups)
             if not driver.run(groups):
-                raise KeyboardInterrupt("the state is saved; the same call goes on from here")
+                raise KeyboardInterrupt("the state is saved; the same call resumes it")
         found = records.find(spec.name for spec in named)
         return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
 

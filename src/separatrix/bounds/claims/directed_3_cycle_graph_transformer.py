@@ -17,7 +17,7 @@ BOUND = ProtocolBound(
     statement="a graph Transformer that solves directed 3-cycle has LHm = Ω̃(N)",
     task_names=("directed-3-cycle",),
     models=("graph-transformer",),
-    why="An edge tells attention about two vertices, and a cycle needs three: disjointness hides in the edges, so a "
+    why="An edge tells attention about two vertices, and a cycle needs three: the edges encode disjointness, so a "
     "graph Transformer must be large.",
     assumptions=(
         "each layer is softmax(κ(X, (ZW_Q)(ZW_K)ᵀ)) Z W_V with any κ applied entry by entry and any element-wise maps",

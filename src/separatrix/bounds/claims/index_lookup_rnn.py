@@ -16,7 +16,7 @@ BOUND = ProtocolBound(
     statement="a recurrent model that solves index lookup has m ≥ N/p",
     task_names=("index-lookup", "index"),
     models=("rnn",),
-    why="A recurrent model has read all symbols before it learns which one is asked for: any two different strings "
+    why="A recurrent model has read all symbols before it learns which one is queried: any two different strings "
     "must leave it in different states, so it must carry N·log₂|Σ| bits.",
     assumptions=RECURRENT_ASSUMPTIONS,
     simulation=RECURRENT,

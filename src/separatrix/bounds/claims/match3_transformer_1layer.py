@@ -57,7 +57,7 @@ BOUND = ProtocolBound(
     task_names=("match3", "match3-last"),
     models=("transformer-1layer",),
     why="A score of ordinary attention sees two numbers at a time, and whether two others complete a sum is a "
-    "question about pairs: disjointness of about N bits hides in it, so one layer must be large.",
+    "question about pairs: it encodes disjointness of about N bits, so one layer must be large.",
     assumptions=(*ONE_LAYER_ASSUMPTIONS, "M ≥ N + 3; for a smaller M only ⌊(M - 4)/2⌋ bits fit"),
     deviations=(
         "the encoding is repaired (E15), and the exact count of the repaired protocol gives the constant (E13)",

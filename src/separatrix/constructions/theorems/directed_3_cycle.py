@@ -39,7 +39,7 @@ class ThreeCycle(Construction):
     task_name: str = "directed-3-cycle"
     how: tuple[str, ...] = (
         "A higher-order unit scores the pair (j, k) by the three edges of the cycle through i at once, and width 1 is "
-        "enough for it; it is a class of its own.",
+        "enough for it; it is a separate class.",
     )
     deviations: tuple[str, ...] = ("E12: the unit, which the slides leave open, is defined here",)
     minimum_length: int = 3

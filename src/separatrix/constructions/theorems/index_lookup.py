@@ -43,9 +43,9 @@ class IndexLookupConstruction(Construction):
     addressing: Addressing | None = "position"
     frontier_power: int = 20
     how: tuple[str, ...] = (
-        "Give each position a code of its own, a vector of signs, so that any two codes are nearly orthogonal: O(log "
+        "Give each position its own code, a vector of signs, so that any two codes are nearly orthogonal: O(log "
         "N) numbers are enough for N such codes.",
-        "The query at the end is the code of the position p that is asked for, and every position has its own code as "
+        "The query at the end is the code of the queried position p, and every position has its own code as "
         "its key: the score is 1 at p, and at most a quarter of that anywhere else.",
         "The scale η = O(log N) on the scores makes the best key beat all others together in the softmax, so that "
         "attention falls on p and brings its symbol back, up to an error that rounding removes.",

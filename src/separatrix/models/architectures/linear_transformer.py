@@ -36,7 +36,7 @@ class LinearTransformer(Architecture):
         "S_t = S_{t-1} + φ(k_t) v_tᵀ; z_t = z_{t-1} + φ(k_t); o_t = S_tᵀ φ(q_t) / (z_t·φ(q_t)); φ(x) = elu(x) + 1; "
         "y = W_O [o]; x ← x + y(LN x); x ← x + W_2 GELU(W_1 LN x)"
     )
-    deviations: tuple[str, ...] = ("pre-norm block with GELU, as GPT-2", "no positions unless asked for")
+    deviations: tuple[str, ...] = ("pre-norm block with GELU, as GPT-2", "no positions unless given")
     options: tuple[Option, ...] = (
         LINEAR_HEADS,
         Option("positions", "none", "what tells positions apart", choices=("none", "learned", "sinusoidal")),

@@ -47,7 +47,7 @@ class Mamba(Architecture):
         "x ← x + out(RMSNorm x)"
     )
     main_equation: int = 4
-    deviations: tuple[str, ...] = ("a readout of its own with a bias; mamba_ssm uses the transposed embedding",)
+    deviations: tuple[str, ...] = ("a separate readout with a bias; mamba_ssm uses the transposed embedding",)
     options: tuple[Option, ...] = (
         Option("state", 16, "numbers of state for each channel", minimum=1, maximum=256),
         Option("expansion", 2, "channels for each number of the width", minimum=1, maximum=8),

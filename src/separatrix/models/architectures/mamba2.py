@@ -42,7 +42,7 @@ class Mamba2(Architecture):
     main_equation: int = 3
     deviations: tuple[str, ...] = (
         "one head as wide as inner where inner is smaller than the head dimension",
-        "a readout of its own with a bias; mamba_ssm uses the transposed embedding",
+        "a separate readout with a bias; mamba_ssm uses the transposed embedding",
     )
     options: tuple[Option, ...] = (
         Option("state", 128, "size of keys and queries (B and C)", minimum=1, maximum=1024),

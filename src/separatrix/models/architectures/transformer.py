@@ -30,7 +30,7 @@ class Transformer(Architecture):
         "y_i = W_O [Σ_j a_ij v_j]; x ← x + y(LN x); x ← x + W_2 GELU(W_1 LN x)"
     )
     main_equation: int = 1
-    deviations: tuple[str, ...] = ("no dropout", "a readout of its own with a bias, not the transposed embedding")
+    deviations: tuple[str, ...] = ("no dropout", "a separate readout with a bias, not the transposed embedding")
     options: tuple[Option, ...] = (HEADS, MASK, POSITIONS)
 
     def check(self, width: int, options: Options) -> None:

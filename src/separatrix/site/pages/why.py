@@ -1,7 +1,7 @@
 """Why a task is easy for one class of models and hard for another, in plain sentences for the task's page.
 
 How a network does it is a field of its construction, why a task is hard one of its bound; the evidence on the page
-proves both. A task without sentences of its own has those of the communication problem that hides in it.
+proves both. A task without sentences of its own has those of the communication problem that it encodes.
 """
 
 from separatrix.bounds import FIXED, bounds
@@ -10,7 +10,7 @@ from separatrix.table import serving
 
 
 def why(task: str, problem: str, note: str) -> tuple[str, ...]:
-    """Return the paragraphs of a task; where there are none, the problem that hides in it; nothing where none does.
+    """Return the paragraphs of a task; where there are none, the problem that it encodes; nothing where there is none.
 
     >>> why("new", "EQ", "the halves are the strings")
     ('What makes it hard is the communication problem EQ inside it: the halves are the strings.',)

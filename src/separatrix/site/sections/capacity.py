@@ -121,11 +121,14 @@ class CapacitySection(Section[CapacityResults]):
 
     def body(self, results: CapacityResults) -> str:
         """Show a table of all presets, those that a bound binds first, then a fold for each."""
-        shown, models = results.tasks_shown, sorted(results.rows, key=lambda row: row.state_bits is None)
+        (first, *others), models = results.tasks_shown, sorted(results.rows, key=lambda row: row.state_bits is None)
+        bounded = [row for row in models if row.state_bits is not None]
+        # The first impossible lengths of one task next to the names, where a phone shows them.
         return render(
-            "real-models.html", headings=("model", "state bits", *shown), alphabet=results.alphabet,
-            rows=[(row.model, row.bits, *map(row.first, shown)) for row in models],
-            links=[f"#capacity-{row.model}" for row in models],
+            "real-models.html", headings=("model", first, "state bits", *others), alphabet=results.alphabet,
+            rows=[(row.model, row.first(first), row.bits, *map(row.first, others)) for row in bounded],
+            links=[f"#capacity-{row.model}" for row in bounded],
+            growing=[(row.model, f"#capacity-{row.model}") for row in models if row.state_bits is None],
             folds=[(row, _facts(row), _limits(row)) for row in models],
             plot=drawn([memory_plot(results.memory_against_length)], source=f"assets/{SCRIPT}"),
         )  # fmt: skip

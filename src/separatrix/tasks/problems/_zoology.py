@@ -147,7 +147,7 @@ class ZoologyRecall(Task):
         end = 2 * self.stored(length)
         return CommunicationSplit(
             problem="INDEX", alice=tuple(range(end)), bob=tuple(range(end, length)), one_way=True,
-            note="Alice holds the pairs, Bob the queries; he learns the value of the key that he asks for first",
+            note="Alice holds the pairs, Bob the queries; he learns the value of the key that he queries first",
         )  # fmt: skip
 
     def write_answer(self, answer: object, length: int) -> str:

@@ -157,7 +157,7 @@ class SparseAveraging(Task):
             total = answer if isinstance(answer, tuple) else ()
             named = " + ".join(f"v_{index}" for index in cell[1 : 1 + self.sparsity])
             value = _vector(cell[1 + self.sparsity :])
-            lines.append(f"v_{cell[0]} = {value}; asks for {named} = {_vector(total)} (average: /{self.answer_scale})")
+            lines.append(f"v_{cell[0]} = {value}; answer {named} = {_vector(total)} (average: /{self.answer_scale})")
         return "\n".join(lines)
 
     def write(self, row: Row, length: int) -> str:

@@ -123,6 +123,6 @@ async function fill() {
       if ((slow += 1) === MOST_SLOW) break;
     }
   }
-  if (left > 0) get("phases-hint").textContent = "Some verdicts take seconds: click a cell without a colour to decide it.";
+  if (left > 0) get("phases-hint").append(" Some verdicts take seconds: click a cell without a colour to decide it.");
   get("phases").dataset.done = "yes";
 }

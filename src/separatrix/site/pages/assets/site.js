@@ -136,6 +136,18 @@
   });
 
   // -- figures: the values of the nearest point, by pointer or by arrow keys, and zoom ------------------------------
+  const zoomButtons = (kind, larger, smaller, whole) => {
+    const tools = element("span", undefined, kind);
+    for (const [sign, name, act] of [["+", "Zoom in", larger], ["−", "Zoom out", smaller], ["⤢", "Show the whole figure", whole]]) {
+      const button = element("button", sign);
+      button.type = "button";
+      button.title = name;
+      button.setAttribute("aria-label", name);
+      button.addEventListener("click", act);
+      tools.append(button);
+    }
+    return tools;
+  };
   const told = element("p", "", "unseen");
   told.setAttribute("role", "status");
   for (const svg of document.querySelectorAll(".canvas svg[data-points]")) {
@@ -204,15 +216,7 @@
       show((chosen + step + points.length) % points.length, true);
     });
     canvas.addEventListener("blur", hide);
-    const tools = element("span", undefined, canvas.className.replace("canvas", "zoom"));
-    for (const [sign, name, act] of [["+", "Zoom in", () => zoom(1.6)], ["−", "Zoom out", () => zoom(1 / 1.6)], ["⤢", "Show the whole figure", () => look([0, 0, 1])]]) {
-      const button = element("button", sign);
-      button.type = "button";
-      button.title = name;
-      button.setAttribute("aria-label", name);
-      button.addEventListener("click", act);
-      tools.append(button);
-    }
+    const tools = zoomButtons(canvas.className.replace("canvas", "zoom"), () => zoom(1.6), () => zoom(1 / 1.6), () => look([0, 0, 1]));
     canvas.parentElement.querySelector(".files")?.after(" ", tools);
     hide();
   }
@@ -220,6 +224,25 @@
   // -- learned against impossible -------------------------------------------------------------------------------
   for (const plane of document.querySelectorAll(".plane")) {
     const readout = plane.parentElement.querySelector(".readout");
+    // Zoomed in, the plane is larger than its frame, which scrolls.
+    const frame = element("div", undefined, "plane-frame");
+    let scale = 1;
+    plane.replaceWith(frame);
+    frame.append(plane);
+    const zoom = (factor) => {
+      // What was in the middle stays there; from the whole plane, the middle of the marks.
+      const box = frame.getBoundingClientRect(), marks = scale > 1 ? [] : [...plane.querySelectorAll(".marks .point")].map((each) => each.getBoundingClientRect());
+      const mean = (side, from, size) => marks.reduce((sum, each) => sum + (each[side] - from) / size, 0) / marks.length;
+      const middles = marks.length ? [mean("left", box.left, box.width), mean("top", box.top, box.height)]
+        : [(frame.scrollLeft + box.width / 2) / frame.scrollWidth, (frame.scrollTop + box.height / 2) / frame.scrollHeight];
+      scale = Math.min(Math.max(scale * factor, 1), 8);
+      frame.classList.toggle("zoomed", scale > 1);
+      if (scale > 1) frame.tabIndex = 0; else frame.removeAttribute("tabindex");
+      plane.style.setProperty("--zoom", scale);
+      frame.scrollLeft = middles[0] * frame.scrollWidth - frame.clientWidth / 2;
+      frame.scrollTop = middles[1] * frame.scrollHeight - frame.clientHeight / 2;
+    };
+    readout.after(zoomButtons("zoom", () => zoom(1.6), () => zoom(1 / 1.6), () => zoom(1 / 8)));
     for (const kind of ["pointerover", "focusin"]) {
       plane.addEventListener(kind, (event) => {
         const mark = event.target.closest(".point");
@@ -238,8 +261,10 @@
   const raised = (value) => String(value).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
   const lengthText = (value) => `2${raised(Math.log2(value))} = ${commas(value)}`;
 
+  let pointed; // the length under the pointer on a picture, instead of the slider's
+  const chosen = () => pointed ?? Number(length.value);
   const show = () => {
-    const n = Number(length.value);
+    const n = chosen();
     const p = Number(precision.value);
     const text = lengthText(grid.lengths[n]);
     document.getElementById("length-shown").textContent = text;
@@ -255,8 +280,15 @@
     const part = (name) => card.querySelector(`[data-${name}]`);
     const x = (n) => left + ((right - left) * n) / (grid.lengths.length - 1);
     const y = (size) => floor - ((floor - ceiling) * Math.log2(Math.max(size, 1))) / story.highest;
+    const picture = card.querySelector("svg"), last = grid.lengths.length - 1;
+    const point = (place) => { if (place !== pointed) { pointed = place; show(); } };
+    picture.addEventListener("pointermove", (event) => {
+      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+      point(Math.min(Math.max(Math.round(((at.x - left) / (right - left)) * last), 0), last));
+    });
+    picture.addEventListener("pointerleave", () => point(undefined));
     return () => {
-      const n = Number(length.value);
+      const n = chosen();
       const p = Number(precision.value);
       const needed = story.needed[p];
       const points = needed.map((size, place) => `${x(place)},${y(size)}`).join(" ");

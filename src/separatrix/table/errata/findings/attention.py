@@ -66,7 +66,7 @@ def e3() -> tuple[Finding, ...]:
     return (
         Finding(
             "original",
-            f"at N = {length}, Kc = {exponent} the proof closes with η = {float(closing):.2f}, its derivation asks for "
+            f"at N = {length}, Kc = {exponent} the proof closes with η = {float(closing):.2f}, its derivation requires "
             f"{asked:.2f}",
             closing < asked,
         ),

@@ -59,7 +59,7 @@ def e26() -> tuple[Finding, ...]:
             "original",
             f"dyck-float: one head with m = {layer.width} in float32, sums in the order of the positions: {wrong} of "
             f"{4**length:,} strings of length {length} wrong, {failed} of {count} drawn ones of length {long:,}, where "
-            f"Theorem 5/10 asks for m ≥ {asked}",
+            f"Theorem 5/10 requires m ≥ {asked}",
             wrong == failed == 0 and asked > layer.width and not dyck.possible(long, size),
         ),
         Finding(

@@ -115,5 +115,5 @@ def e24() -> tuple[Finding, ...]:
 
 def _agree(what: str, found: tuple[Verification, ...]) -> Finding:
     pairs = sum(each.pairs for each in found)
-    text = f"{what}: DISJ hides in it, answers agree on all {pairs:,} pairs up to {found[-1].bits} bits"
+    text = f"{what}: it encodes DISJ, answers agree on all {pairs:,} pairs up to {found[-1].bits} bits"
     return Finding("repair", text, bool(found) and all(each.holds for each in found))
