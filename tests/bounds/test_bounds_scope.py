@@ -231,16 +231,16 @@ BOUND = ProtocolBound(
 """
 
 
-def judged(tmp_path, capsys, monkeypatch, model, simulation, *more, bits="1", setting="positions=length", length=100):
+def judged(tmp_path, capsys, monkeypatch, model, simulation, bits="1", setting="positions=length", length=100):
     monkeypatch.setenv("COLUMNS", "160")
     path = tmp_path / "lemma.py"
     path.write_text(LEMMA.format(model=model, simulation=simulation, bits=bits, setting=setting))
-    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length), *more])
+    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length), "--details"])
     return code, *capsys.readouterr()
 
 
 def test_brackets_in_the_words_of_a_lemma_are_printed(tmp_path, capsys, monkeypatch):
-    code, out, _ = judged(tmp_path, capsys, monkeypatch, "rnn", "RECURRENT", "--details")
+    code, out, _ = judged(tmp_path, capsys, monkeypatch, "rnn", "RECURRENT")
     assert code == 0
     for words in ("a lemma [N/2]: m[i] has [/2] of [red]them[/red]", "[my] words", "[nothing]"):
         assert words in out
@@ -274,7 +274,7 @@ def test_a_lemma_whose_protocol_is_another_models_or_too_short_is_refused(
 def test_a_lemma_that_asks_for_more_than_the_automaton_has_is_refuted(tmp_path, capsys, monkeypatch):
     code, out, _ = judged(tmp_path, capsys, monkeypatch, "rnn", "RECURRENT", bits="length // 4", length=1000)
     assert code == 1
-    assert "asks for 250 bits at N = 1000, where a model with 3 bits does it" in out
+    assert "requires 250 bits at N = 1000, where a model with 3 bits does it" in out
 
 
 @pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 2), (3, 1), (2, 3)])
