@@ -61,7 +61,7 @@ def test_an_own_bound_is_told_with_its_evidence_and_an_inflated_one_is_refuted(t
     assert "refuted" not in told
     inflated = written(tmp_path, "inflated.py", LEMMA.replace(BITS, f"1 + {BITS}"))
     assert run(["--with", inflated, *ASKED]) == 1
-    assert "asks for 2 bits at N = 2, where 1 are enough" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "requires 2 bits at N = 2, where 1 are enough" in " ".join(capsys.readouterr().out.replace("│", " ").split())
     fooled = written(tmp_path, "fooled.py", LEMMA.replace("half - ones", "half + 1 - ones"))
     assert run(["--with", fooled, *ASKED]) == 1
 
@@ -129,7 +129,7 @@ def told_by(capsys) -> str:
 
 
 FALSE = LEMMA.replace(BITS, f"2 * {BITS}")
-WHY = "asks for 2 bits at N = 2, where 1 are enough"
+WHY = "requires 2 bits at N = 2, where 1 are enough"
 
 
 def test_a_refuted_bound_is_the_first_row_and_no_headline(tmp_path, capsys):
@@ -149,7 +149,7 @@ def test_a_refuted_bound_is_the_first_row_and_no_headline(tmp_path, capsys):
 def test_a_bound_that_turns_false_beyond_what_is_listed_is_refuted_at_the_length_asked_for(tmp_path, capsys):
     late = written(tmp_path, "late_lemma.py", LEMMA.replace(BITS, f"{BITS} if length < 13 else 100 * length"))
     assert run(["--with", late, *ASKED]) == 1
-    assert "asks for 100000 bits at N = 1000, where 1000 are enough: the whole input has no more" in told_by(capsys)
+    assert "requires 100000 bits at N = 1000, where 1000 are enough: the whole input has no more" in told_by(capsys)
     assert run(["--with", late, "capacity", "LSTM-(1,64)", "--task", "majority"]) == 1
     assert "refuted, not used: majority-mine (a lemma of mine, late_lemma.py)" in told_by(capsys)
 
