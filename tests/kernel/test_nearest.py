@@ -391,6 +391,8 @@ def test_averages_lie_in_their_boxes(points, scoring, rounding):
         assert isinstance(layer, Attention)
         told, held = nearest.told_apart(found, spec, numbers)
         head = nearest.NearestHead(layer.heads[0], found, told, held, spec, numbers)
+        # As many keys as the last query sees.
+        assert [count for count, *_ in head.groups] == [1, *([points - 2] if points > 2 else []), points - 1]
         boxes = [head.average(pair)[0] for pair in range(points - 1)]
         for tokens in filter(spec.admits, inputs.all()):
             stream = stream_of(found, spec.cells(tokens), numbers)
