@@ -600,6 +600,14 @@ def test_nothing_after_the_first_layer_reads_points(where):
         assert not forged(RIGHT, file) or where in ("2.query", "readout")
 
 
+def test_points_that_score_alike_are_all_heard_by_hard_attention():
+    """Points do not matter to any score, so that all of them are averaged."""
+    file = network(**{**BASE, "query": [[0, 0], [0, 0]], "scoring": "hard"})
+    assert not forged(RIGHT, file)
+    assert wrong_input(claimed(RIGHT, file.to_bytes()), file.to_bytes()) is not None
+    assert forged(RIGHT, network(**{**BASE, "scoring": "hard"}))
+
+
 @pytest.mark.parametrize("strength", [4, 40])
 def test_points_finer_than_the_arithmetic_cost_their_rounding(strength):
     """Queries read 0 of the point 1, and a step of -1; hard attention would see any difference."""
