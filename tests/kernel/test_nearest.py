@@ -16,6 +16,7 @@ from separatrix.provers import prove
 from separatrix.tasks import draws_from, own_specification, tasks
 from separatrix_kernel import nearest
 from separatrix_kernel.checker import check
+from separatrix_kernel.embedding import View
 from separatrix_kernel.evaluation import embed, score, weigh
 from separatrix_kernel.network import Attention, Feature, Head, Matrix, Part, Reader, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
@@ -598,6 +599,23 @@ def test_nothing_after_the_first_layer_reads_points(where):
     for far in (1, 1 << 62, -(1 << 62)):
         numbers[0] = far
         assert not forged(RIGHT, file) or where in ("2.query", "readout")
+
+
+def test_no_point_is_known_at_any_position():
+    numbers = Numbers("fixed:N=4,Kc=3,down")
+    found = Reader(network(**BASE).to_bytes(), numbers).network()
+    _, spec = read_specification(RIGHT["specification"])
+    assert isinstance(found, Transformer)
+    assert isinstance(spec, Nearest)
+    told, _ = nearest.told_apart(found, spec, numbers)
+    for column, known in ((0, False), (1, False), (2, True)):
+        view = View(told, [column], numbers)
+        for position in range(0, 5, 2):
+            if known:
+                assert view.vector(view.position(position), view.token(0)) == [numbers.scale]
+                continue
+            with pytest.raises(RefusedError, match="by comparing"):
+                view.vector(view.position(position), view.token(0))
 
 
 def test_points_that_score_alike_are_all_heard_by_hard_attention():
