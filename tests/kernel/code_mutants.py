@@ -202,6 +202,11 @@ def put_in(mutant: Mutant) -> None:
         function.__code__, function.__defaults__ = other.__code__, other.__defaults__
         function.__kwdefaults__ = other.__kwdefaults__
     for name, value in list(vars(module).items()):
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            for inside, held in list(vars(value).items()):
+                other = vars(vars(new)[name]).get(inside)
+                if isinstance(held, int | str) and not inside.startswith("__") and other != held:
+                    setattr(value, inside, other)
         if (
             isinstance(value, int | tuple | dict | str | list)
             and not name.startswith("__")

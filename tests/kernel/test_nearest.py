@@ -16,6 +16,7 @@ from separatrix.provers import prove
 from separatrix.tasks import draws_from, own_specification, tasks
 from separatrix_kernel import nearest
 from separatrix_kernel.checker import check
+from separatrix_kernel.embedding import View
 from separatrix_kernel.evaluation import embed, score, weigh
 from separatrix_kernel.network import Attention, Feature, Head, Matrix, Part, Reader, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
@@ -391,6 +392,8 @@ def test_averages_lie_in_their_boxes(points, scoring, rounding):
         assert isinstance(layer, Attention)
         told, held = nearest.told_apart(found, spec, numbers)
         head = nearest.NearestHead(layer.heads[0], found, told, held, spec, numbers)
+        # As many keys as the last query sees.
+        assert [count for count, *_ in head.groups] == [1, *([points - 2] if points > 2 else []), points - 1]
         boxes = [head.average(pair)[0] for pair in range(points - 1)]
         for tokens in filter(spec.admits, inputs.all()):
             stream = stream_of(found, spec.cells(tokens), numbers)
@@ -596,6 +599,31 @@ def test_nothing_after_the_first_layer_reads_points(where):
     for far in (1, 1 << 62, -(1 << 62)):
         numbers[0] = far
         assert not forged(RIGHT, file) or where in ("2.query", "readout")
+
+
+def test_no_point_is_known_at_any_position():
+    numbers = Numbers("fixed:N=4,Kc=3,down")
+    found = Reader(network(**BASE).to_bytes(), numbers).network()
+    _, spec = read_specification(RIGHT["specification"])
+    assert isinstance(found, Transformer)
+    assert isinstance(spec, Nearest)
+    told, _ = nearest.told_apart(found, spec, numbers)
+    for column, known in ((0, False), (1, False), (2, True)):
+        view = View(told, [column], numbers)
+        for position in range(0, 5, 2):
+            if known:
+                assert view.vector(view.position(position), view.token(0)) == [numbers.scale]
+                continue
+            with pytest.raises(RefusedError, match="by comparing"):
+                view.vector(view.position(position), view.token(0))
+
+
+def test_points_that_score_alike_are_all_heard_by_hard_attention():
+    """Points do not matter to any score, so that all of them are averaged."""
+    file = network(**{**BASE, "query": [[0, 0], [0, 0]], "scoring": "hard"})
+    assert not forged(RIGHT, file)
+    assert wrong_input(claimed(RIGHT, file.to_bytes()), file.to_bytes()) is not None
+    assert forged(RIGHT, network(**{**BASE, "scoring": "hard"}))
 
 
 @pytest.mark.parametrize("strength", [4, 40])

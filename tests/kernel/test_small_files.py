@@ -208,9 +208,9 @@ def test_tensors_without_numbers_are_not_walked_along_again_and_again(monkeypatc
 def test_layers_that_do_nothing_and_coordinates_do_not_multiply(monkeypatch):
     content, data = proved("majority", 3)
     file, numbers = File(data), Numbers(content["arithmetic"])
-    width = Reader(data, numbers).network().width
-    layers = file.structure["layers"]
-    monkeypatch.setattr(separatrix_kernel.network, "MOST_COORDINATES", (len(layers) + 2) * width)
+    network, layers = Reader(data, numbers).network(), file.structure["layers"]
+    assert isinstance(network, Transformer)
+    monkeypatch.setattr(separatrix_kernel.network, "MOST_COORDINATES", (len(layers) + 2) * network.width)
     layers += [{"kind": "attention", "residual": True, "heads": []}] * 2
     Reader(file.to_bytes(), numbers).network()
     layers.append(layers[-1])
