@@ -36,12 +36,16 @@ def check_leaks(run: RunSpec) -> None:
     ...     RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=80, leak_margin=6)
     ... )
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: leak_margin=6.0 is for lookups, not for equality; leave it out
+    separatrix.errors.SeparatrixError: leak_margin=6.0, as of --certifiable, is for index-lookup and \
+associative-recall, not for equality; leave it out
     """
     if not run.leak_margin:
         return
     if lookup_groups(run.the_task(), run.length) is None:
-        raise SeparatrixError(f"leak_margin={run.leak_margin} is for lookups, not for {run.task}; leave it out")
+        raise SeparatrixError(
+            f"leak_margin={run.leak_margin}, as of --certifiable, is for index-lookup and associative-recall, not for "
+            f"{run.task}; leave it out"
+        )
     model = parse_spec(run.architecture)
     check_described(model, run.precision)
     if model.depth == 1 and run.task != "index-lookup":
