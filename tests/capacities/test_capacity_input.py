@@ -52,6 +52,10 @@ FLA = {"model_type": "gla", "num_heads": 2}
             {"model_type": "qwen2", "num_attention_heads": 2, "layer_types": ["sliding_attention", "full_attention"]},
             ["sliding_window is missing"],
         ),
+        (
+            {**DECODER, "model_type": "qwen2_moe", "sliding_window": 4, "layer_types": ["sliding_attention"] * 2},
+            ["use_sliding_window is not true"],
+        ),
         ({"model_type": "gru", "proj_size": 2}, ["proj_size 2 is only for an lstm"]),
         ({**DECODER, "num_key_value_heads": 4}, ["4 heads of keys and values do not divide 2"]),
         ({**DECODER, "sliding_window": 0}, ["sliding_window is 0"]),
