@@ -231,7 +231,9 @@ def test_capacity_names_a_refuted_bound_and_does_not_use_it(tmp_path):
         after = capacity(model, precision=64, alphabet=2, only=["index-lookup"])
     assert after.limits == before.limits
     ((task, text),) = after.refuted
-    assert task == "index-lookup" and text.startswith("mine (a lemma of mine, lemma_of_mine.py) for index-lookup: requires")
+    assert task == "index-lookup" and text.startswith(
+        "mine (a lemma of mine, lemma_of_mine.py) for index-lookup: requires"
+    )
 
 
 # -- reductions and tasks of somebody's own ---------------------------------------------------------------

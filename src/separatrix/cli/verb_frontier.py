@@ -99,9 +99,7 @@ def command(
         except KeyboardInterrupt as error:
             if store is None:
                 raise
-            raise StoppedError(
-                f"interrupted; {store} keeps all verdicts, and the same command resumes it"
-            ) from error
+            raise StoppedError(f"interrupted; {store} keeps all verdicts, and the same command resumes it") from error
     if decide.reused and store is not None:
         remark(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
