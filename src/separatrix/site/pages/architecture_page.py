@@ -58,13 +58,13 @@ def _learned(found: "Learned | None") -> dict[str, Any]:
         length = each.not_learned
         return "–" if length is None else number(length) + "*" * bool(each.lengths[length].undertrained)
 
-    named = ("task", "model", "learned to N", "not at N", "no weights beyond N")
     return {
-        "learned": found, "learned_headings": (*named, *(f"N = {length:,}" for length in lengths)),
-        "learned_rows": [
-            (f"../{task_address(each.task)}#training",
-             (each.task, each.model, number(each.learned), failed(each), number(each.bound),
-              *(accuracy(each.lengths.get(length)) for length in lengths)))
-            for each in rows
+        "learned": found, "links": [f"../{task_address(each.task)}#training" for each in rows],
+        "frontier": [
+            (each.task, each.model, number(each.learned), failed(each), number(each.bound)) for each in rows
+        ],
+        "tried": [f"N = {length:,}" for length in lengths],
+        "accuracies": [
+            (each.task, each.model, *(accuracy(each.lengths.get(length)) for length in lengths)) for each in rows
         ],
     }  # fmt: skip
