@@ -235,7 +235,7 @@ def judged(tmp_path, capsys, monkeypatch, model, simulation, bits="1", setting="
     monkeypatch.setenv("COLUMNS", "160")
     path = tmp_path / "lemma.py"
     path.write_text(LEMMA.format(model=model, simulation=simulation, bits=bits, setting=setting))
-    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length)])
+    code = run(["--with", str(path), "bound", "dyck", "--model", model, "--length", str(length), "--details"])
     return code, *capsys.readouterr()
 
 
