@@ -140,7 +140,7 @@ def test_an_interrupted_frontier_goes_on_from_its_store(tmp_path):
     while not store.exists() or json.loads(store.read_text())["points"] == {}:
         read_until(ours, b"left")
     process.send_signal(signal.SIGINT)
-    read_until(ours, b"goes on from it")
+    read_until(ours, b"resumes from it")
     process.communicate(timeout=HANGING)
     os.close(ours)
     assert process.returncode == 130

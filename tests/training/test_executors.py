@@ -123,7 +123,7 @@ def test_a_real_lack_of_memory_in_a_worker_splits_the_group(tmp_path: Path) -> N
     group = Group(grid(4, architecture=hungry, batch=64, **few))
     heard = drive(store, [group], ProcessExecutor(CPU, workers=1, threads=1))
     assert heard.messages
-    assert all(message.endswith("ran out of memory; they go on as two groups") for message in heard.messages)
+    assert all(message.endswith("ran out of memory; they continue as two groups") for message in heard.messages)
     assert set(contents(store)) == {spec.name for spec in group.specs}
     assert leftovers(store) == []
 

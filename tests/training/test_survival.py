@@ -185,7 +185,7 @@ def test_ctrl_c_finishes_the_step_saves_and_exits_130(
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=HANGING)
     assert (process.returncode, out) == (130, "")
-    assert err == "separatrix: interrupted; the state is saved, the same command goes on from here\n"
+    assert err == "separatrix: interrupted; the state is saved, the same command resumes here\n"
     assert contents(store) == {}
     saved = leftovers(store)
     assert [Path(each).suffix for each in saved] == [".safetensors"]

@@ -423,7 +423,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(call, sweep_file, monkeypatch): 
     monkeypatch.setattr("separatrix.cli.training_run.interruptible", pressed)
     ended = call("sweep", "small.toml", "--no-estimate")
     assert ended.code == 130
-    assert "the same command goes on from here" in ended.err
+    assert "the same command resumes here" in ended.err
 
 
 def test_data_beyond_the_memory_of_the_machine_are_refused_before_a_store_is_made(call, tmp_path, monkeypatch):  # noqa: F811

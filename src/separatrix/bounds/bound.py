@@ -145,7 +145,7 @@ class ProtocolBound(Bound):
         return given
 
     def possible(self, length: int, size: ModelSize, task: Task | None = None) -> bool:
-        """Return whether the bound leaves room for a model of this size at this length."""
+        """Return whether the bound is satisfied by a model of this size at this length."""
         return self.required_bits(length, task) <= self.available_bits(length, size, task)
 
     def smallest_width(

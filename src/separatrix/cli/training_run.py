@@ -62,7 +62,7 @@ def run_groups(
             with within_free_memory() if _trains_in_memory(place) else nullcontext():
                 done = driver.run(groups)
         if not done:
-            raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+            raise StoppedError("interrupted; the state is saved, the same command resumes here")
         return records.find(names), {name: records.curve(name) for name in names}
 
 

@@ -39,7 +39,7 @@ def command(
     figure: Annotated[Path | None, typer.Option("--figure", help="Also draw it, to this .svg or .png file.")] = None,
     store: Annotated[
         Path | None,
-        typer.Option("--store", help="File that keeps the verdicts; an interrupted search goes on from it."),
+        typer.Option("--store", help="File that keeps the verdicts; an interrupted search resumes from it."),
     ] = None,
     max_memory: MaxMemoryOption = None,
     learned: LearnedOption = None,
@@ -100,7 +100,7 @@ def command(
             if store is None:
                 raise
             raise StoppedError(
-                f"interrupted; {store} keeps all verdicts, and the same command goes on from it"
+                f"interrupted; {store} keeps all verdicts, and the same command resumes from it"
             ) from error
     if decide.reused and store is not None:
         remark(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")

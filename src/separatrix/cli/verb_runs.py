@@ -112,7 +112,7 @@ def command(
                     _tell_what_there_is(source, source_text(store, records))
                 if unfinished := unfinished_groups(source):
                     saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
-                    console().print(f"{saved}; the command that was training goes on from there", soft_wrap=True)
+                    console().print(f"{saved}; the command that was training resumes them", soft_wrap=True)
         elif action == "export":
             _export(context, source, chosen, Path(given[0]), curves, as_json)
         else:

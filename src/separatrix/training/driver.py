@@ -6,8 +6,8 @@ ends bit for bit as an undisturbed one. File locks, which the system lets go whe
 a group of which another process trains a run is waited for at the end. Results of a user's own code are refused where
 that code has changed since.
 
-A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
-whose worker was lost goes on from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
+A group that does not fit into memory continues as two halves; they compete separately. A group
+whose worker was lost resumes from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
 """
 
 import time
@@ -217,7 +217,7 @@ class Driver:
                 f"a worker was lost {MOST_ATTEMPTS} times on the same group ({failure.reason}); see that workers stay "
                 "alive, or save more often with --save-every"
             )
-        self.observer.said(f"a worker was lost ({failure.reason}); its group goes on from its last checkpoint")
+        self.observer.said(f"a worker was lost ({failure.reason}); its group resumes from its last checkpoint")
         return [Job(fresh.group, fresh.checkpoint, attempt)]
 
     def _halves(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
@@ -228,9 +228,9 @@ class Driver:
                 f"{first.architecture} on {first.task} at length {first.length} does not fit into memory even alone "
                 f"({failure.reason}); choose a smaller batch, width or length"
             )
-        self.observer.said(f"{len(group.specs)} runs together ran out of memory; they go on as two groups")
+        self.observer.said(f"{len(group.specs)} runs together ran out of memory; they continue as two groups")
         half = len(group.specs) // 2
-        # The same halves every time, so that a process that goes on later finds their checkpoints.
+        # The same halves every time, so that a process that resumes later finds their checkpoints.
         parts = [replace(group, specs=part) for part in (group.specs[:half], group.specs[half:])]
         left = [part for part in parts if self._missing(part)]
         claim = claims.pop(group.name)

@@ -1,7 +1,7 @@
 """Training from Python: runs are given, their records come back, as ``separatrix train`` does it.
 
 Runs of one shape train together as one ensemble; no run is pruned for the sake of another. What is recorded already is
-not trained again, and what was interrupted goes on: the same call after Ctrl-C or a crash ends with the same numbers.
+not trained again, and what was interrupted resumes: the same call after Ctrl-C or a crash ends with the same numbers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ def train_runs(
             if fresh:
                 driver.forget(groups)
             if not driver.run(groups):
-                raise KeyboardInterrupt("the state is saved; the same call goes on from here")
+                raise KeyboardInterrupt("the state is saved; the same call resumes here")
         found = records.find(spec.name for spec in named)
         return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
 

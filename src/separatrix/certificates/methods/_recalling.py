@@ -99,7 +99,7 @@ class Recalling(ABC):
             raise UnsupportedError("a layer after the first reads the coordinates of points")
         own = [numpy.unique(rows[:, live], axis=0) for rows in (cells.points, cells.places[list(self.recall.queries)])]
         if any(len(rows) != 1 for rows in own):
-            raise UnsupportedError("what a query hands on depends on its own content or position")
+            raise UnsupportedError("what a query passes on depends on its own content or position")
         if not reads(self.network, seek.value) <= cells.by_position:
             raise UnsupportedError("the values of the first layer depend on contents; the method covers addresses")
         values = whole_part(cells.projected(seek.value, cells.places), self.arithmetic, "the values of layer 1")

@@ -134,7 +134,7 @@ class _Examination:
         )
         start, end = int(bits(anything, 0)[0]), int(bits(rows[1], last)[cases[1][1][-1]])
         if start < 0 or end < 0:
-            raise SuspicionError("the first or last position hands on no exact 0 or 1", queries=nothing)
+            raise SuspicionError("the first or last position passes on no exact 0 or 1", queries=nothing)
         by_count = answers_by_count(self.network, second, last - 1 + start + end, self.arithmetic)
         for count in range(last):
             if int(by_count[count + start + end]) != int(count > 0):

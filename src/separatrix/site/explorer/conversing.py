@@ -8,7 +8,7 @@ from separatrix.site.explorer.replies import MessageReply, ProtocolReply, ShownI
 from separatrix.site.explorer.requests import Converse
 from separatrix.site.pages.formulas import equation, prose
 
-ONE_WAY = "Alice sends the state after her prefix, Bob goes on from there"
+ONE_WAY = "Alice sends the state after her prefix, Bob continues from there"
 LARGEST_BITS = 4096
 """Bits of a message that the page gets; the rest is counted."""
 
