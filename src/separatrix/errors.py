@@ -43,4 +43,4 @@ class UnknownNameError(SeparatrixError, KeyError):
 
 
 class StoppedError(SeparatrixError):
-    """A person interrupted long work that saved its state first; the message says how to go on."""
+    """A person interrupted long work that saved its state first; the message says how to resume."""

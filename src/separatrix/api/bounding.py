@@ -215,7 +215,7 @@ def _described(
         kind=kind,
         claim=bound.claim,
         statement=bound.statement,
-        in_the_papers=not bound.extension,
+        in_the_papers=bound.in_the_papers,
         from_file=origin(bound) or None,
         other_parameters=bound.needs_in_words(length, task) not in bound.in_words,
         quantity=_quantity(bound.models),

@@ -3,7 +3,7 @@
 For every model and task the learning rate is chosen by short runs, one for each rate, of a fifth of the steps; then the
 chosen rate is trained with all of them. Steps, batch, lengths, recipe and seeds are the same for all; how many steps
 the budget allows is found by timing one step of every shape, and kept next to the store, so that the same call after an
-interruption goes on with the same runs. A low accuracy is evidence about this budget, no proof; the bound next to it is
+interruption resumes the same runs. A low accuracy is evidence about this budget, no proof; the bound next to it is
 about all weights.
 """
 

@@ -179,7 +179,7 @@ def train(
     fresh: bool = False,
     **fields: Unpack[RunFields],
 ) -> Trained:
-    """Train a model on a task; what the store holds already is not trained again, and what was interrupted goes on.
+    """Train a model on a task; what the store holds already is not trained again, and what was interrupted resumes.
 
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function. ``model``: such as
     "TF-(1,64)" or "mine.py:Layer-(2,64)". ``store``: SEPARATRIX_STORE or runs.sqlite if not given. ``fresh`` trains

@@ -57,6 +57,11 @@ class Bound(ABC):
     growth: Growth = "linear"
     growths: Mapping[str, Growth] = field(default_factory=dict[str, Growth])
 
+    @property
+    def in_the_papers(self) -> bool:
+        """Whether the papers state it."""
+        return not self.extension
+
     def applies(self, task: str, model: str) -> bool:
         """Return whether this entry speaks about a task and a class of models."""
         return task in self.task_names and model in self.models
@@ -145,7 +150,7 @@ class ProtocolBound(Bound):
         return given
 
     def possible(self, length: int, size: ModelSize, task: Task | None = None) -> bool:
-        """Return whether the bound leaves room for a model of this size at this length."""
+        """Return whether the bound is satisfied by a model of this size at this length."""
         return self.required_bits(length, task) <= self.available_bits(length, size, task)
 
     def smallest_width(

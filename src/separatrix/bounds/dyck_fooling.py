@@ -98,16 +98,3 @@ def verify_both_ways(length: int, types: int = 2) -> FoolingVerdict:
     """Odd from even and even from odd: no half occurs twice among all strings of the language."""
     strings = dyck_strings(length, types)
     return verify_by_uniqueness(strings[:, 0::2], strings[:, 1::2])
-
-
-def count_by_matrix(length: int, types: int = 2) -> int:
-    """Return the number of strings by powers of the automaton's transition matrix, in exact integers; agrees with the
-    walk.
-
-    States: depth 0, 1 (one for each type), 2 (one for each pair).
-    """
-    depth_0, depth_1, depth_2 = 1, 0, 0
-    for _ in range(length):
-        # Totals over the types: each opening has ``types`` choices, each closing one.
-        depth_0, depth_1, depth_2 = depth_1, depth_0 * types + depth_2, depth_1 * types
-    return depth_0

@@ -4,7 +4,7 @@ Each class here is one simulation theorem. It turns the size of a model into the
 compute the model's answer when each holds a part of the input. m is the width (of a head; of a recurrent model the
 numbers of its state), p the bits of a number, H the heads, L the layers, λ = ⌈log2 positions⌉.
 
-**Recurrent models, BHBK24 Theorem 2.** Alice runs the prefix and sends the state, Bob goes on: m·p bits, one way.
+**Recurrent models, BHBK24 Theorem 2.** Alice runs the prefix and sends the state, Bob continues: m·p bits, one way.
 
 **Fixed transitions, BHBK24 Lemma 4.** A recurrent model whose transition is the same at every step is an automaton with
 2^(mp) states (the paper writes m for mp): as many bits as before, but the argument needs no protocol.
@@ -31,8 +31,8 @@ This and the one before are the versions ``queries`` and ``token`` of the execut
 **Both, with running sums.** In floating point a sum over positions is itself a small recurrent machine: what is added
 first decides how the rest is rounded. Alice cannot add up scattered positions by herself, and Theorem 4 says nothing
 (E26; the construction ``dyck-float`` is a network below its bound). Where she holds a *prefix* and the sum runs in the
-order of the positions, she passes on the partial sum, in the a bits of the accumulator, and Bob goes on. For each head:
-both maxima, her running sum of exponentials and the whole sum back, m partial weighted sums, a bits each:
+order of the positions, she passes on the partial sum, in the a bits of the accumulator, and Bob continues. For each
+head: both maxima, her running sum of exponentials and the whole sum back, m partial weighted sums, a bits each:
 
     s + H·(4a + m·a),    a = max(32, p).
 

@@ -189,8 +189,8 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
     verdict = _decided(path.parent, content, network, claim, digest)
     if misstated is not None:
         # An input that fails, or that there is none, tells more than a count of bits.
-        told = f"{misstated.reason}; {'even so ' if verdict.valid else ''}{verdict.reason}"
-        verdict = replace(verdict, reason=told) if verdict.refuted else replace(misstated, reason=told)
+        both = f"{misstated.reason}; {'even so ' if verdict.valid else ''}{verdict.reason}"
+        verdict = replace(verdict, reason=both) if verdict.refuted else replace(misstated, reason=both)
     method = content["method"] if verdict.trust == "kernel" else verdict.method
     if verdict.valid and (method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
         stated = f"{content['inputs_covered']} inputs by {content['method']}"
@@ -262,9 +262,9 @@ def _other_size(found: dict[str, int], stated: Any) -> str:
     >>> _other_size({"layers": 1, "size_bits": 12322}, {"layers": 1, "size_bits": 12348})
     'the network is not of the stated size: size_bits is 12322, stated is 12348'
     """
-    told: dict[str, Any] = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
-    names = [name for name in {**found, **told} if found.get(name) != told.get(name)]
-    parts = [f"{name} is {found.get(name, 'nothing')}, stated is {told.get(name, 'nothing')}" for name in names]
+    claimed: dict[str, Any] = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
+    names = [name for name in {**found, **claimed} if found.get(name) != claimed.get(name)]
+    parts = [f"{name} is {found.get(name, 'nothing')}, stated is {claimed.get(name, 'nothing')}" for name in names]
     return f"the network is not of the stated size: {', '.join(parts)}"
 
 

@@ -1,7 +1,7 @@
 """How much memory a certification will take, estimated before it starts.
 
 The checker holds the projections of all positions, and of all tokens where keys depend on them, which grow with
-(N + |Σ|) · width, blocks of scores of a fixed size, and what every position hands on where a second layer counts; no
+(N + |Σ|) · width, blocks of scores of a fixed size, and what every position passes on where a second layer counts; no
 method holds an N × N matrix of more than a block. The estimate is generous: for pair matching over 2^20 residues it
 says 16 GiB where 8.3 GB were measured, for a lookup at N = 2^20 2.6 GiB where 0.4 GB, for equality 2.6 where 1.4 GB.
 

@@ -137,7 +137,7 @@ class Recording:
 
     store: StoreOption = None
     resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Go on where it stopped; --fresh trains recorded runs again.")
+        bool, typer.Option("--resume/--fresh", help="Resume where it stopped; --fresh trains recorded runs again.")
     ] = True
     sinks: Annotated[
         list[str] | None, typer.Option("--sink", help="Also show runs in tensorboard:FOLDER or wandb:PROJECT.")

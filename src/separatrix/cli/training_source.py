@@ -66,7 +66,7 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
 
 
 def unfinished_groups(source: "RunSource") -> int:
-    """Return how many groups of a store were interrupted and have a checkpoint to go on from; exported files have
+    """Return how many groups of a store were interrupted and have a checkpoint to resume from; exported files have
     none."""
     from separatrix.training import CHECKPOINTS, Records
 

@@ -1,5 +1,6 @@
 """``separatrix list``: what is in the catalogs."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -28,50 +29,37 @@ def _tasks() -> list[dict[str, Any]]:
     ]
 
 
+def _rows(entries: Iterable[object], *fields: str, **renamed: str) -> list[dict[str, Any]]:
+    """Return these fields of each entry as plain data; ``renamed`` gives the field of a column by another name."""
+    from separatrix.answer import plain
+
+    columns = {**{name: name for name in fields}, **renamed}
+    return [{name: plain(getattr(each, field)) for name, field in columns.items()} for each in entries]
+
+
 def _codes() -> list[dict[str, Any]]:
     from separatrix.arithmetic import families
 
-    return [{"name": name, "about": family.title} for name, family in families().items()]
+    return _rows(families().values(), "name", about="title")
 
 
 def _arithmetics() -> list[dict[str, Any]]:
     from separatrix.arithmetic import ARITHMETIC_NAMES, arithmetic_named
 
-    named = [arithmetic_named(name) for name in ARITHMETIC_NAMES]
-    return [{"name": each.name, "bits": each.precision_bits, "about": each.description} for each in named]
+    return _rows(map(arithmetic_named, ARITHMETIC_NAMES), "name", bits="precision_bits", about="description")
 
 
 def _constructions() -> list[dict[str, Any]]:
     from separatrix.constructions import constructions
 
-    return [
-        {
-            "name": each.name,
-            "theorem": each.theorem,
-            "statement": each.statement,
-            "task": each.task_name,
-            "variants": list(each.variants),
-            "deviations": list(each.deviations),
-        }
-        for each in constructions().values()
-    ]
+    return _rows(constructions().values(), "name", "theorem", "statement", "variants", "deviations", task="task_name")
 
 
 def _bounds() -> list[dict[str, Any]]:
     from separatrix.bounds import bounds
 
-    return [
-        {
-            "name": each.name,
-            "claim": each.claim,
-            "statement": each.statement,
-            "kind": each.kind,
-            "tasks": list(each.task_names),
-            "models": list(each.models),
-            "in_the_papers": not each.extension,
-        }
-        for each in bounds().values()
-    ]
+    fields = ("name", "claim", "statement", "kind", "models", "in_the_papers")
+    return _rows(bounds().values(), *fields, tasks="task_names")
 
 
 def _reductions() -> list[dict[str, Any]]:

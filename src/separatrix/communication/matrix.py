@@ -64,9 +64,9 @@ class CommunicationMatrix:
         """Return rows and columns exchanged."""
         return pack(numpy.ascontiguousarray(self.dense().T), self.classes)
 
-    def row_blocks(self, entries: int = 1 << 24) -> Iterator[Bytes]:
-        """Yield all rows in order as dense blocks of about ``entries`` entries."""
-        step = max(1, entries // max(1, self.columns))
+    def row_blocks(self) -> Iterator[Bytes]:
+        """Yield all rows in order as dense blocks of about 2^24 entries."""
+        step = max(1, (1 << 24) // max(1, self.columns))
         for start in range(0, self.rows, step):
             yield self.dense(start, start + step)
 

@@ -1,7 +1,7 @@
 """One-way communication: the number of distinct rows, counted exactly (BHBK24 Theorem 2 with Fact 3).
 
 When only Alice speaks, two of her parts may share a message exactly when their rows are equal, so the cost is
-⌈log2 of the number of distinct rows⌉: no less, because Bob must answer every column rightly, and no more, because she
+⌈log2 of the number of distinct rows⌉: no less, because Bob must answer every column correctly, and no more, because she
 can send the number of her row. Rows are compared whole (packed), not by a hash.
 """
 

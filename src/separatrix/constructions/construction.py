@@ -71,7 +71,8 @@ class Construction(ABC):
     addressing: Addressing | None = None
     """How attention uses the addresses of a code, which ``separatrix frontier`` then varies; None: there is no code."""
     frontier_power: int = 0
-    """The largest power of two at which ``separatrix frontier`` certifies it within minutes."""
+    """The largest power of two at which ``separatrix frontier`` certifies it within minutes; 0: docs/frontier.md has no
+    table of it."""
     longest_certified: int | None = None
     """The largest N that the atlas certifies, where the next one takes the checker many times as long."""
     longest_built: int | None = None

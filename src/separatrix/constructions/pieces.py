@@ -157,19 +157,17 @@ def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (
     return FeedForward(ExactMatrix(inner), ExactMatrix(bias), ExactMatrix(outer), zeros(slots.width, 1), residual=kept)
 
 
-def step_units(
-    reads: Sequence[tuple[str, int, int]], bias: int, target: tuple[str, int], weight: int = 1, sharpness: int = 4
-) -> list[Unit]:
-    """step(a) for a = Σ reads + bias: 0 for a ≤ 1/sharpness, 1 for a ≥ 2/sharpness, added to the target.
+def step_units(reads: Sequence[tuple[str, int, int]], bias: int, target: tuple[str, int]) -> list[Unit]:
+    """Return units that add step(a) for a = Σ reads + bias to the target: 0 for a ≤ 1/4, 1 for a ≥ 1/2.
 
     >>> [unit.bias for unit in step_units([("a", 0, 1)], 0, ("a", 0))]
     [-1, -2]
     """
-    scaled = tuple((slot, offset, sharpness * factor) for slot, offset, factor in reads)
+    scaled = tuple((slot, offset, 4 * factor) for slot, offset, factor in reads)
     slot, offset = target
     return [
-        Unit(scaled, sharpness * bias - 1, ((slot, offset, weight),)),
-        Unit(scaled, sharpness * bias - 2, ((slot, offset, -weight),)),
+        Unit(scaled, 4 * bias - 1, ((slot, offset, 1),)),
+        Unit(scaled, 4 * bias - 2, ((slot, offset, -1),)),
     ]
 
 

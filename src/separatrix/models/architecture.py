@@ -112,7 +112,7 @@ class Architecture(ABC):
     equations: str
     """Separated by semicolons."""
     main_equation: int = 0
-    """Which of the equations, counted from 0, tells it apart: how its state goes on, or its attention."""
+    """Which of the equations, counted from 0, tells it apart: how its state changes, or its attention."""
     deviations: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     block: BlockKind = "pre-norm with feed-forward"

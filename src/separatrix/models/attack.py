@@ -3,7 +3,7 @@
 An input is a choice in each block of the task's input space (``Task.space``). The search lowers the margin, which is
 what the right answer's logit has more than the best other one, the least over all positions that are asked. It starts
 at texts that repeat one symbol with a few others among them, at the task's own samples and at uniform inputs, and
-changes one block, or many at once to the same choice, keeping what lowers the margin; all starts go on side by side in
+changes one block, or many at once to the same choice, keeping what lowers the margin; all starts change side by side in
 one batch, and new ones follow until the time is over. What it reports was run again, alone, and failed. That it finds
 nothing proves nothing.
 """
@@ -185,7 +185,7 @@ class Attack:
         if len(rows) == STARTS:
             yield from self._descent(rows, margins, changes)
         while True:
-            # As many as one round of changes tries; those with the least margins go on.
+            # As many as one round of changes tries; those with the least margins continue.
             rows = self.starts(STARTS * changes)
             margins = self.margins(self.inputs(rows))
             yield rows, margins

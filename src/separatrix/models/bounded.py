@@ -2,7 +2,7 @@
 
 The bounds (``separatrix.bounds``) speak about recurrent models with so many bits of state (BHBK24 Theorem 2), about
 Transformers of one layer with H heads of dimension m (Theorem 4), and about graph Transformers (SHT23). A feed-forward
-network on the whole input is a recurrent model here, one that hands on the sums of its first layer. A mixture of
+network on the whole input is a recurrent model here, one that passes on the sums of its first layer. A mixture of
 recurrent layers is one recurrent model with all their states; attention in any layer makes what is carried grow with
 the input, unless such a network is before it, so that only pure Transformers of one and two layers have a class.
 """
@@ -41,9 +41,9 @@ def states_its_size(spec: ModelSpec) -> bool:
 
 
 def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] | None:
-    """Return bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
+    """Return bits that a layer passes on, however long the input, and the numbers they belong to; None where they grow.
 
-    What comes behind a feed-forward network on the whole input waits for its sums, and hands on nothing before.
+    What comes behind a feed-forward network on the whole input waits for its sums, and passes on nothing before.
     """
     entry, names = spec.entries[layer], [each.name for each in spec.entries]
     options = spec.options_of(entry)

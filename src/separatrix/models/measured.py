@@ -4,7 +4,7 @@
     sx.capacity(model).bytes_at
 
 Of a model of ``transformers``, of torch's recurrent modules and of this package's own recurrent models (a trained run
-is one, see :func:`separatrix.training.trained.trained_model`) it is known where they hand out what they go on from:
+is one, see :func:`separatrix.training.trained.trained_model`) it is known where they return what they continue from:
 caches and states. Any other module needs ``keeps``, a function that runs it on a text and returns that. All arrays in
 it are counted with their formats, at several lengths, exactly; small integers that count tokens are left out, because
 the theory gives every model the number of tokens read.
@@ -37,7 +37,7 @@ LENGTHS = (3, 17, 64)
 LARGEST_LENGTH = 1 << 24
 COUNTERS = ("_sliding_window_tensor", "seqlen_offset", "cumulative_length")
 KEPT_IN = ("past_key_values", "cache_params", "state", "mems")
-"""Where the outputs of models of transformers hold what they go on from."""
+"""Where the outputs of models of transformers hold what they continue from."""
 HELD = {8: "float64", 4: "float32", 2: "float16"}
 """A format of as many bytes; only their number counts."""
 
@@ -86,7 +86,7 @@ def capacity(
     """Run a model on texts of several lengths and weigh what it keeps; ``length`` is that of the card's verdicts.
 
     ``keeps(model, length)`` runs a module of another kind on one text of so many tokens, a batch of 1, and returns
-    everything that it goes on from, as tensors in lists, tuples and dicts.
+    everything that it continues from, as tensors in lists, tuples and dicts.
 
     >>> found = capacity(nn.LSTM(8, 16, num_layers=2))
     >>> found.bytes_at[64], found.card.state_bits

@@ -119,7 +119,7 @@ def at_positions(x: Tensor, read: Tensor | None) -> Tensor:
 def with_positions(x: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
     """x itself, and its rows at ``read`` (members, batch, reads).
 
-    For an x that is used again: whoever goes on with the x that is returned saves a pass over all positions backwards,
+    For an x that is used again: a caller that continues with the returned x saves a pass over all positions backwards,
     because the gradient of the rows is added into that of x instead of being spread out and then added.
 
     >>> x = torch.tensor([5.0, 6.0, 7.0]).view(1, 1, 3, 1)

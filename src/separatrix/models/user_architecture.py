@@ -67,7 +67,7 @@ class UserArchitecture(Architecture):
         return UserMixer(lambda: self.make(width, **own), self.name, width, members, trial)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
-        """Return what the class says, else its whole input, which is also what a module that looks ahead hands on."""
+        """Return what the class says, else its whole input, which is also what a module that looks ahead passes on."""
         if self.stated is None:
             return width * length
         if self.looks_ahead(width, options):

@@ -1,7 +1,7 @@
 """Attempts to break the bounds: for every bound and arithmetic the narrowest network that was found for its task.
 
 A bound is true of a model only if no network is below it. So each is attacked: the network of fewest numbers that is
-known for its task, in each arithmetic, is held against what the bound asks for. Four kinds were found; each is run in
+known for its task, in each arithmetic, is compared with what the bound requires. Four kinds were found; each is run in
 the tests.
 
 * *Packing*, against every bound. Uniform attention, the first layer of a feed-forward network and a recurrent state can
@@ -88,7 +88,7 @@ def attempts() -> Iterator[Attempt]:
 
 
 def attempt(bound: ProtocolBound, task: Task, length: int, arithmetic: str, precision: int) -> Attempt:
-    """Return the narrowest network known for a task in an arithmetic, held against a bound on it.
+    """Return the narrowest network known for a task in an arithmetic, next to a bound on it.
 
     >>> from separatrix.bounds import bounds
     >>> found = attempt(bounds()["dyck-transformer-1layer"], tasks()["dyck"], 8192, "float32", 32)

@@ -95,8 +95,8 @@ class Decide(Protocol):
 
 
 def frontier_powers() -> dict[str, int]:
-    """Return the constructions that take addresses from the ladder, each with its largest power of two."""
-    found = [each for each in constructions().values() if each.addressing is not None]
+    """Return the constructions whose frontier is measured, each with its largest power of two."""
+    found = [each for each in constructions().values() if each.addressing is not None and each.frontier_power]
     found.sort(key=lambda each: (-each.frontier_power, each.addressing != "position", each.name))
     return {each.name: each.frontier_power for each in found}
 

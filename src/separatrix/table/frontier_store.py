@@ -1,4 +1,4 @@
-"""Verdicts of the frontier on disk, so that an interrupted search goes on where it stopped.
+"""Verdicts of the frontier on disk, so that an interrupted search resumes where it stopped.
 
 The store is one small JSON file, written whole or not at all, at most once in a few seconds and once more at the end,
 also when the end is Ctrl-C. What it holds is worth nothing once the networks or the checker change, so it carries a

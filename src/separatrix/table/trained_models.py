@@ -35,7 +35,7 @@ class TrainedModel:
     """None: every length."""
     inputs: str
     state: str
-    """What is claimed is about the model as it is, where this is empty."""
+    """What is claimed is about the unmodified model, where this is empty."""
     numbers: int
     """What a bound counts: numbers of a state, or rows of a head's projections."""
     precision: int

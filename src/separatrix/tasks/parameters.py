@@ -1,4 +1,4 @@
-"""Parameters that arrive as text (``alphabet=8``) or from a file, held to the types that a task declares."""
+"""Parameters that arrive as text (``alphabet=8``) or from a file, checked against the types that a task declares."""
 
 import types
 import typing

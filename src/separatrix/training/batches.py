@@ -290,7 +290,7 @@ def data_source(
     """Return the source for a task; how many positions are asked is read off a sample of both splits.
 
     Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
-    CPU every example is held against it.
+    CPU every example is compared with it.
     """
     reads = positions_asked(task, length)
     found = DataSource(task, length, batch, device, reads, questions, full_length, limits, growing)

@@ -51,7 +51,7 @@ class CapturedStep:
         self._put_back(state, before)
 
     def load(self, chunk: Batch, place: int) -> None:
-        """Fill the buffers with the data of 32 steps and go on with the one at ``place``."""
+        """Fill the buffers with the data of 32 steps and continue with the one at ``place``."""
         for buffer, fresh in zip(self.buffers.tensors(), chunk.tensors(), strict=True):
             if buffer is not None and fresh is not None:
                 buffer.copy_(fresh)

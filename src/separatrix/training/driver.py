@@ -6,8 +6,8 @@ ends bit for bit as an undisturbed one. File locks, which the system lets go whe
 a group of which another process trains a run is waited for at the end. Results of a user's own code are refused where
 that code has changed since.
 
-A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
-whose worker was lost goes on from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
+A group that does not fit into memory continues as two halves; they compete separately. A group
+whose worker was lost resumes from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
 """
 
 import time
@@ -230,7 +230,7 @@ class Driver:
             )
         self.observer.said(f"{len(group.specs)} runs together ran out of memory; they continue as two groups")
         half = len(group.specs) // 2
-        # The same halves every time, so that a process that goes on later finds their checkpoints.
+        # The same halves every time, so that a process that resumes later finds their checkpoints.
         parts = [replace(group, specs=part) for part in (group.specs[:half], group.specs[half:])]
         left = [part for part in parts if self._missing(part)]
         claim = claims.pop(group.name)

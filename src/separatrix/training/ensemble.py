@@ -191,7 +191,7 @@ class Ensemble:
     # -- members come and go -----------------------------------------------------------------------------
 
     def keep(self, members: Sequence[int]) -> None:
-        """Go on with these members only; their weights, moments and data are untouched."""
+        """Continue with these members only; their weights, moments and data are untouched."""
         rows = {name: self.flat.by_member(tensor)[list(members)] for name, tensor in self._flat().items()}
         kept = {name: each[list(members)] for name, each in self.kept.items()}
         step = self.adam.step.clone()
@@ -217,14 +217,14 @@ class Ensemble:
     # -- saving ------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return everything that training goes on from, members first but for the sums, on the CPU; see
+        """Return everything that training resumes from, members first but for the sums, on the CPU; see
         ``checkpoints``."""
         found = {name: self.flat.by_member(tensor).cpu().contiguous() for name, tensor in self._flat().items()}
         kept = {f"{BUFFER}{name}": tensor.cpu().clone() for name, tensor in self.kept.items()}
         return {**found, **kept, "sums": self.sums.cpu().clone()}
 
     def load(self, tensors: dict[str, Tensor], step: int) -> None:
-        """Go on from what :meth:`tensors` gave after ``step`` steps."""
+        """Resume from what :meth:`tensors` gave after ``step`` steps."""
         given, wanted = tensors["weights"].shape[-1], self.numbers_of_one_member()
         if given != wanted:
             raise SeparatrixError(

@@ -70,7 +70,7 @@ def train(
             while ensemble.step < target:
                 ensemble.advance(1)
                 if ensemble.step in snapshots:
-                    # Before any checkpoint of this step, so that one who goes on from there has it already.
+                    # Before any checkpoint of this step, so that a resumed group has it already.
                     yield _snapshot(ensemble)
                 now = time.monotonic()
                 chunk_ends = hands_out and (ensemble.step % CHUNK_STEPS == 0 or ensemble.step == target)

@@ -14,7 +14,7 @@ class Group:
 
     ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
     as soon as one member has reached the goal: a figure's cell is the best of its grid. ``together`` lets members that
-    reach the goal go on until all have: on a GPU a group of another size is compiled and captured anew.
+    reach the goal continue until all have: on a GPU a group of another size is compiled and captured anew.
     """
 
     specs: tuple[RunSpec, ...]

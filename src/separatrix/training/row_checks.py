@@ -1,4 +1,4 @@
-"""What is in a row of a store or a line of an exported file, held to what can be true of a run.
+"""What is in a row of a store or a line of an exported file, checked against what can be true of a run.
 
 A database or a text has no types of its own: a file that was damaged, or made by something else, may hold anything in
 any place. A description must give its own name, which is its hash.

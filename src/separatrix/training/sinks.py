@@ -95,7 +95,7 @@ class TensorBoardSink(Sink):
 
 
 class WandbSink(Sink):
-    """Runs of a Weights & Biases project; the run's name here is its identity there, so a resumed run goes on."""
+    """Runs of a Weights & Biases project; the run's name here is its identity there, so a resumed run keeps it."""
 
     def __init__(self, project: str) -> None:
         super().__init__()

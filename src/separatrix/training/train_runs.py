@@ -1,7 +1,7 @@
 """Training from Python: runs are given, their records come back, as ``separatrix train`` does it.
 
 Runs of one shape train together as one ensemble; no run is pruned for the sake of another. What is recorded already is
-not trained again, and what was interrupted goes on: the same call after Ctrl-C or a crash ends with the same numbers.
+not trained again, and what was interrupted resumes: the same call after Ctrl-C or a crash ends with the same numbers.
 """
 
 from collections.abc import Iterable, Sequence

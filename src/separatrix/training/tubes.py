@@ -106,7 +106,7 @@ def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
     automaton.
 
     A third of the walks take every token at random, a third one in four and a third one in twelve; their other tokens
-    avoid states of no return. Where a token ends in such a state a walk goes on as if it had not been, so that words
+    avoid states of no return. Where a token ends in such a state a walk continues as if it had not been, so that words
     with one error and with many look alike. Draws are a hash of the inputs.
     """
     members, batch, length = inputs.shape

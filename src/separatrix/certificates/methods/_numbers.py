@@ -10,12 +10,12 @@ from separatrix.networks import ExactMatrix
 Raw = NDArray[numpy.int64]
 
 
-def fixed_point(claim: Claim, once: bool = False, wide: bool = False) -> FixedPoint:
-    """The claim's arithmetic, if the methods can compute in its integers: in 62 bits unless they know ``wide`` ones."""
+def fixed_point(claim: Claim, once: bool = False) -> FixedPoint:
+    """Return the claim's arithmetic, if the methods can compute in its integers of up to 62 bits."""
     arithmetic = claim.arithmetic
     if not isinstance(arithmetic, FixedPoint):
         raise UnsupportedError(f"{arithmetic} is not a fixed point; the method computes in its integers")
-    if arithmetic.dtype != numpy.int64 and not wide:
+    if arithmetic.dtype != numpy.int64:
         raise UnsupportedError(f"{arithmetic} needs more than 62 bits; choose a smaller Kc")
     if arithmetic.softmax_rule != "appendix-d" and not once:
         raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")

@@ -202,7 +202,7 @@ def _parts(own: Raw, window: Raw, placed: Placed) -> tuple[Raw, Raw, Raw]:
 
 
 def _bump(bends: list[tuple[int, int]], present: tuple[int, ...], start: int, size: int) -> str | None:
-    """Whether the units of one form answer rightly for every sum and every choice of present classes.
+    """Whether the units of one form answer correctly for every sum and every choice of present classes.
 
     With two classes each is present or not; with one, it counts twice, and so does its absence.
     """

@@ -1,6 +1,6 @@
 """Content-addressed attention: all inputs at once, for networks that find a point by what it holds.
 
-It covers BHBK24 Theorem 7 and its corollaries (MQAR, associative recall). How the two layers are followed is told in
+It covers BHBK24 Theorem 7 and its corollaries (MQAR, associative recall). How the two layers are followed is stated in
 ``_recalling``; the bounds of the first layer's weights are derived in ``_content_scores``, and the second layer's
 weights are known exactly, for each pair and each query position.
 

@@ -109,8 +109,8 @@ class Examination:
     def placed(self) -> tuple[Placed, Raw]:
         """What numbers write, by class, and the class of each position 1 … N."""
         positions = numpy.arange(1, self.network.positions)
-        told = reads(self.network, self.placing.inner) - self.by_token
-        rows = filled(self.network, told, numpy.zeros_like(positions), positions, self.arithmetic)
+        from_places = reads(self.network, self.placing.inner) - self.by_token
+        rows = filled(self.network, from_places, numpy.zeros_like(positions), positions, self.arithmetic)
         _, first, classes = numpy.unique(rows, axis=0, return_index=True, return_inverse=True)
         members = tuple((first + 1).tolist())
         placed = Placed(

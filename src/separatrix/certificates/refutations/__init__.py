@@ -219,7 +219,7 @@ def replay(network: AnyNetwork, claim: Claim, tokens: Tokens) -> dict[str, Any]:
 
 
 def _compared(network: AnyNetwork, claim: Claim, tokens: Tokens, answers: Tokens) -> dict[str, Any]:
-    """The answers to one input beside the task's own slow solution."""
+    """The answers to one input next to the task's own slow solution."""
     solved = claim.task.solve(tokens.tolist(), claim.length)
     # Vectors are lists here, as in the answers that are given.
     plain = [list(answer) if isinstance(answer, tuple) else answer for answer in solved]

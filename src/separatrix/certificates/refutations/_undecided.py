@@ -15,6 +15,6 @@ def undecided(verdicts: Sequence[Verdict]) -> Verdict:
     common = Counter(each.reason for each in near)
     best = found[0] if found else max(reversed(near), key=lambda each: common[each.reason], default=verdicts[-1])
     also = [each.method for each in near if each is not best]
-    told = f"{best.method}: {best.reason}" + ("; no input that fails was found" if found else "")
+    reason = f"{best.method}: {best.reason}" + ("; no input that fails was found" if found else "")
     listed = f"; also tried: {', '.join(also)}" if also else ""
-    return Verdict(False, False, f"{told}{listed}", "none", suspected=bool(found), reasons=reasons)
+    return Verdict(False, False, f"{reason}{listed}", "none", suspected=bool(found), reasons=reasons)

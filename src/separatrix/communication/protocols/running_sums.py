@@ -1,9 +1,9 @@
-"""The protocol for one attention layer in floating point, executed: Alice holds a prefix and hands on her running sums.
+"""The protocol for one attention layer in floating point, executed: Alice has a prefix and passes on her running sums.
 
 BHBK24 Theorem 4 lets each party add up its own positions, which floating point does not allow (E26). Where Alice holds
 a prefix and every sum over positions runs in their order, her part of a sum is its partial sum at the cut: one number
-of the accumulator. Bob sends the query's token; both send their maxima; Alice hands on the sum of exponentials, Bob
-sends the whole one back; Alice hands on the m weighted sums of each head, and Bob finishes with the bits that the layer
+of the accumulator. Bob sends the query's token; both send their maxima; Alice passes on the sum of exponentials, Bob
+sends the whole one back; Alice passes on the m weighted sums of each head, and Bob ends with the bits that the layer
 itself has:
 
     s + H·(2p + 2a + m·a),
@@ -73,14 +73,14 @@ class FloatLayer:
         return numpy.exp((logits - largest[:, None]).astype(self.format)).astype(self.format)
 
     def added(self, start: Floats, exponentials: Floats) -> Floats:
-        """Return a sum over positions (heads,) that goes on from ``start``, one addition after the other."""
+        """Return a sum over positions (heads,) that continues from ``start``, one addition after the other."""
         total = start
         for place in range(exponentials.shape[1]):
             total = total + exponentials[:, place].astype(numpy.float32)
         return total
 
     def weighted(self, start: Floats, exponentials: Floats, whole: Floats, cells: Integers, first: int) -> Floats:
-        """Return the weighted sums (heads, m) that go on from ``start``; each weight is divided before it is added."""
+        """Return the weighted sums (heads, m) that continue from ``start``; each weight is divided first."""
         total = start
         for place, token in enumerate(cells.tolist()):
             weight = (exponentials[:, place].astype(numpy.float32) / whole).astype(self.format)

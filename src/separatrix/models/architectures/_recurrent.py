@@ -11,7 +11,7 @@ class TorchLayer(Architecture):
     """One of torch's recurrent layers, stacked bare."""
 
     carried: int = 1
-    """How many vectors of the layer's width it hands on: the hidden state, and an LSTM's cell."""
+    """How many vectors of the layer's width it passes on: the hidden state, and an LSTM's cell."""
     block: BlockKind = "bare"
     recurrent: bool = True
     linear_time: bool = True

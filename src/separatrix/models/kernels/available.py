@@ -3,7 +3,7 @@
 The environment variable ``SEPARATRIX_KERNELS`` chooses for a whole process:
 
 - ``auto``, as if it were not set: on a GPU Triton's where Triton is installed, else plain operations. Their backward
-  passes add up in a fixed order, so that a run that was stopped and goes on ends bit for bit as an undisturbed one;
+  passes add up in a fixed order, so that a run that was stopped and resumed ends bit for bit as an undisturbed one;
   those of mamba-ssm add up atomically and do not. Where nothing is differentiated and there are too few sequences to
   fill a GPU one after the other, the selective scan is that of mamba-ssm if it is installed: it is parallel in time.
 - ``triton``: never those of other packages.

@@ -28,7 +28,7 @@ class TorchLayerMixer(RecurrentMixer):
     gates: ClassVar[int]
     """How many vectors of the layer's width its weights compute at a step."""
     carried: ClassVar[int] = 1
-    """How many vectors it hands on: the hidden state, and an LSTM's cell."""
+    """How many vectors it passes on: the hidden state, and an LSTM's cell."""
 
     def __init__(self, width: int, members: int) -> None:
         super().__init__(members)

@@ -23,15 +23,15 @@ CHUNK = 64
 ONE_CHUNK = 128
 
 
-def chunk_size(length: int, chunk: int = CHUNK, single: int = ONE_CHUNK) -> int:
-    """Return positions in a chunk: at most ``chunk``, a multiple of 8, chosen so that little padding is added.
+def chunk_size(length: int) -> int:
+    """Return positions in a chunk: at most 64, a multiple of 8, chosen so that little padding is added.
 
     >>> chunk_size(100), chunk_size(130), chunk_size(400), chunk_size(4096)
     (100, 48, 64, 64)
     """
-    if length <= single:
+    if length <= ONE_CHUNK:
         return length
-    count = -(-length // chunk)
+    count = -(-length // CHUNK)
     return -(-length // (8 * count)) * 8
 
 

@@ -200,7 +200,7 @@ def _limit(column: str, gate: Coverage, task: Task) -> LimitRecord:
     longest = bound.longest_length(ModelSize(WIDTH, PRECISION), task)
     first = None if longest is None else max(longest + task.length_step, task.minimum_length)
     return LimitRecord(
-        task.name, task.parameters(), "model", None, column, bound.name, bound.claim, not bound.extension, None,
+        task.name, task.parameters(), "model", None, column, bound.name, bound.claim, bound.in_the_papers, None,
         bound.in_words, gate.arithmetic, longest, first, None, None, None, None,
     )  # fmt: skip
 

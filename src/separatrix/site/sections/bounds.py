@@ -158,7 +158,7 @@ def _entry(bound: Bound) -> BoundRow:
             tuple(_holds_for(bound)),
         )  # fmt: skip
     return BoundRow(
-        bound.name, bound.kind, bound.claim, bound.statement, bound.task_names, bound.models, not bound.extension,
+        bound.name, bound.kind, bound.claim, bound.statement, bound.task_names, bound.models, bound.in_the_papers,
         tuple(bound.assumptions), tuple(bound.deviations),
         tuple(_evidence(each, command) for each in bound.evidence(LIMIT)), command, protocol,
         Origin("verified", f"instances of up to {LIMIT} bits", command),

@@ -297,7 +297,7 @@ def _bounds(task: str, model: Model) -> Iterator[BoundSizes]:
         if not isinstance(bound, ProtocolBound) or not consistent_bounds([bound], chosen, lengths)[0]:
             continue
         yield BoundSizes(
-            bound.name, bound.claim, not bound.extension, bound.growth_for(name), bound.quantity,
+            bound.name, bound.claim, bound.in_the_papers, bound.growth_for(name), bound.quantity,
             covered(bound, FIXED, chosen).arithmetic, why,
             tuple(bound.required_bits(length, chosen) for length in lengths),
             tuple(
