@@ -52,6 +52,11 @@ FLA = {"model_type": "gla", "num_heads": 2}
             {"model_type": "qwen2", "num_attention_heads": 2, "layer_types": ["sliding_attention", "full_attention"]},
             ["sliding_window is missing"],
         ),
+        # It would be a single layer otherwise, and bounds for one layer would be applied to eight.
+        (
+            {**DECODER, "model_type": "hrm_text", "num_hidden_layers": 1, "num_layers_per_stack": 1},
+            ["num_hidden_layers is 1", "passes 8 layers"],
+        ),
         (
             {**DECODER, "model_type": "qwen2_moe", "sliding_window": 4, "layer_types": ["sliding_attention"] * 2},
             ["use_sliding_window is not true"],
