@@ -227,7 +227,7 @@ def test_a_dtype_that_only_the_trial_gets_right_is_one_line_as_well():
 
 
 def test_there_is_no_step_form_of_a_module():
-    with pytest.raises(SeparatrixError, match=r"has no step form: .*:Window is a module of its own without one"):
+    with pytest.raises(SeparatrixError, match=r"has no step form: .*:Window is a user's module without one"):
         built(f"{MODULE}:Window-(1,16)").initial_state(4)
 
 
