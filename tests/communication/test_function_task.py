@@ -179,7 +179,7 @@ def test_bounds_of_a_function_are_those_of_its_profile(capsys):
     counted = profile(same_halves, 8)
     found = bound(same_halves, "rnn", 8, precision=1)
     assert found.at_least == counted.state_bits == 4
-    assert bound(same_halves, "RNN-(1,1)", 8).architecture["possible"]
+    assert bound(same_halves, "RNN-(1,1)", 8).architecture.possible
     rows = {row.design: row for row in design(same_halves, 8).found.rows}
     assert rows["recurrent"].needs[0].at_least == 4
     assert rows["recurrent"].enough[0].bits >= 4
