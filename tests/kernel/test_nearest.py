@@ -833,11 +833,12 @@ def test_more_points_than_can_be_checked_are_refused(monkeypatch):
     assert not forged(RIGHT, network(**BASE))
 
 
-def test_a_promise_that_nothing_keeps_is_not_drawn_for():
+def test_a_promise_that_nothing_keeps_is_not_drawn_for(monkeypatch):
     content = stated(3, 2, (-1, 2, 2), (3, 4), 2)
     inputs, answers = read_specification(content["specification"])
     assert not any(map(answers.admits, inputs.all()))
     assert answers.draw(inputs, Random(1)) is None
+    monkeypatch.setattr("separatrix_kernel.checker.LAST_NET", 8)
     data = network(**BASE).to_bytes()
     assert check(claimed(content, data), data).rules == "layers, nearest"
 

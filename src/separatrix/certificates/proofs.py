@@ -16,6 +16,7 @@ from separatrix.certificates.verdict import Claim, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.networks import AnyNetwork
+from separatrix.progress import report
 from separatrix.provers import prove
 from separatrix.tasks import Task, draws_from, own_specification
 from separatrix_kernel.checker import PROOF_FILE, Accepted, check_folder
@@ -44,6 +45,7 @@ def with_proof(network: AnyNetwork, claim: Claim, verdict: Verdict) -> tuple[Ver
     """
     if verdict.refuted or not states_itself(claim.task, claim.length):
         return verdict, None
+    report("proof for the kernel", 0, None)
     found = prove(network, claim.task, claim.length, claim.arithmetic)
     if found is None:
         return verdict, None

@@ -30,6 +30,8 @@ from separatrix_kernel.reading import RefusedError
 
 MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
+MOST_LOOKED_UP = (1 << 20) + 1
+"""The same for a lookup whose certificate is asked for; at 2^20 symbols the kernel takes two minutes."""
 MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 """Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
 MOST_WINDOWS = (1 << 10) + 1
@@ -58,22 +60,28 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     >>> prove(built.network, built.task, built.length, built.arithmetic).accepted.inputs_covered
     '64^8*8'
     """
-    found = attempt(network, task, length, arithmetic)
+    found = attempt(network, task, length, arithmetic, most_looked_up=MOST_LOOKED_UP)
     return found if isinstance(found, Proved) else None
 
 
 def attempt(
-    network: AnyNetwork, task: Task, length: int, arithmetic: object, most_run: int = FEW_INPUTS
+    network: AnyNetwork,
+    task: Task,
+    length: int,
+    arithmetic: object,
+    most_run: int = FEW_INPUTS,
+    most_looked_up: int = MOST_POSITIONS,
 ) -> Proved | str | None:
     """The same, or why the kernel refuses what a prover wrote, or None where none has anything to write.
 
-    Up to ``most_run`` inputs may be run one by one.
+    Up to ``most_run`` inputs may be run one by one; a lookup may have ``most_looked_up`` positions.
     """
     specification = own_specification(task, length)
     if specification is None:
         return None
     if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
-        most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else MOST_POSITIONS
+        most = most_looked_up if specification["answer"]["kind"] == "select" else MOST_POSITIONS
+        most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else most
         found = candidates(network, specification, arithmetic, most_run)
     elif isinstance(arithmetic, Floating) and arithmetic.in_order:
         most, found = MOST_SUMMED, running_sums(network, specification)
