@@ -37,7 +37,6 @@ class Nearest(Form):
     ahead: int
     values: range
     labels: range
-    promises = True
     stride = 2
 
     @property

@@ -66,7 +66,6 @@ class Inputs:
 class Form:
     """What all forms share; these are the ways of a form that asks at the last position and promises nothing."""
 
-    promises = False
     on_graphs = False
     cell_size = 0
     """How many numbers a cell of the network's inputs has; 0 where these are tokens."""
@@ -249,7 +248,6 @@ class Recall(Form):
     queries: int
     keys: range
     labels: range
-    promises = True
 
     @property
     def asked(self) -> int:

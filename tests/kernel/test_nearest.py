@@ -453,7 +453,12 @@ def test_bounds_are_those_that_the_rule_states():
         weights = [
             numbers.saturate(random.choice((1, 3, one, one, 2 * one, 5, one + 1, numbers.limit // 2))) for _ in range(2)
         ]
-        sides = [[[w]] if d == 1 else [[w, w], [w, -w]] for w in weights]
+        if d == 2 and random.random() < 0.5:
+            # Columns of different sizes.
+            small, large = (max(1, w // 2) for w in weights)
+            sides = [[[small, 0], [0, 2 * small]], [[2 * large, 0], [0, large]]]
+        else:
+            sides = [[[w]] if d == 1 else [[w, w], [w, -w]] for w in weights]
         if random.random() < 0.3:
             sides = [[*rows, [0] * (d - 1) + [w]] if d == 1 else rows for rows, w in zip(sides, weights, strict=True)]
         constants = [random.choice((0, one, 3, numbers.limit)) for _ in range(2)]
@@ -639,16 +644,18 @@ def test_points_finer_than_the_arithmetic_cost_their_rounding(strength):
 
 
 def test_a_constant_times_a_point_is_no_product_of_points():
+    """A constant of 0 is: what the other side reads does not matter then."""
     file = network(**BASE)
     for name, other in (("query", "key"), ("key", "query")):
-        changed = file.copy()
-        for side, column in ((name, 0), (other, 2)):
-            tensor = changed.structure["layers"][0]["heads"][0][side]["numerators"]
-            kind, (rows, columns), numbers = changed.tensors[tensor]
-            more = [0] * columns
-            more[column] = 8
-            changed.tensors[tensor] = (kind, [rows + 1, columns], numbers + more)
-        assert not forged(RIGHT, changed)
+        for size in (8, 0):
+            changed = file.copy()
+            for side, column, number in ((name, 0, 8), (other, 2, size)):
+                tensor = changed.structure["layers"][0]["heads"][0][side]["numerators"]
+                kind, (rows, columns), numbers = changed.tensors[tensor]
+                more = [0] * columns
+                more[column] = number
+                changed.tensors[tensor] = (kind, [rows + 1, columns], numbers + more)
+            assert forged(RIGHT, changed) == (size == 0)
 
 
 def test_a_constant_that_labels_lack_may_put_them_ahead_of_all_points():
@@ -683,6 +690,12 @@ def test_what_else_writes_where_points_are_is_refused():
     file.tensors["more"] = ("I64", [2, 4], [0, 0, -3, 0, 0, 0, 0, -3])
     file.structure["features"].append({"slot": "point", "matrix": {"numerators": "more", "denominator": 1}})
     assert not forged(RIGHT, file)
+    # One coordinate alone, the first of its slot.
+    line, file = stated(3, 1, (-1, 2, 2), (1, 1), 2), network(3, [[1]], 1, [[4]], [[1]], (16, 1))
+    assert forged(line, file)
+    file.tensors["more"] = ("I64", [5, 1], [0, 0, 9, 0, 0])
+    file.structure["embedding"].append(part)
+    assert not forged(line, file)
     # By token 0, which every cell has.
     file = base.copy()
     file.tensors["more"] = ("I64", [1, 1], [1])
@@ -750,11 +763,11 @@ def test_points_at_different_positions_are_compared_alike(position, queries, acc
 
 
 def test_labels_that_score_like_points_are_seen():
-    """A label's cell writes to the coordinates of points, as large as its number."""
-    file = network(**BASE)
-    numbers = file.tensors["points"][2]
-    numbers[1] = 30
-    assert not forged(RIGHT, file)
+    """A label's cell writes to the coordinates of points, as large as its number; queries have both signs."""
+    for size in (30, -30):
+        file = network(**BASE)
+        file.tensors["points"][2][1] = size
+        assert not forged(RIGHT, file)
 
 
 @pytest.mark.parametrize("base", ["fixed:N=2,Kc=1,down", "fixed:N=2,Kc=2,nearest", "fixed:N=4,Kc=1,down"])

@@ -50,6 +50,20 @@ def test_exponentials_are_rounded_as_the_fixed_point_rounds_them(name):
     assert [ours.power(value) for value in values] == theirs.exp(numpy.array(values, dtype=theirs.dtype)).tolist()
 
 
+def test_the_exponential_is_enclosed_next_to_whole_numbers():
+    """Just above or below one, where the last unit of the working precision decides how an end is rounded."""
+    flint = pytest.importorskip("flint")
+    with flint.ctx.workprec(200):
+        for whole in range(90, 256):
+            for half in (-1, 1):
+                # 2^8 · exp(value) is half a unit of the working precision, 2^-28, away from a whole number.
+                target = flint.fmpq((whole << 21) + half, 1 << 29)
+                value = Fraction(int((flint.arb(target).log() * 2**120).floor().unique_fmpz()), 1 << 120)
+                low, high = exponential(value, 8)
+                assert low <= whole - (half < 0)
+                assert high >= whole + (half > 0)
+
+
 @pytest.mark.parametrize("bits", [1, 8, 60, 300])
 @pytest.mark.parametrize(
     "value", [Fraction(0), Fraction(-1, 3), Fraction(-1), Fraction(-7, 2), Fraction(-50), Fraction(-(10**6))]

@@ -21,7 +21,7 @@ from separatrix.provers.running import running_sums
 from separatrix.tasks import tasks
 from separatrix_kernel.checker import check
 from separatrix_kernel.floats import LIMIT, ONE, Floats
-from separatrix_kernel.network import Reader
+from separatrix_kernel.network import Matrix, Reader
 from separatrix_kernel.reading import RefusedError, parse
 from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
@@ -79,6 +79,11 @@ def test_sums_and_products_are_numpys() -> None:
                     with pytest.raises(RefusedError, match="float32"):
                         floats.nearest(numerator, denominator)
     assert checked > 1000
+
+
+def test_a_sum_of_nothing_is_zero_and_not_the_smallest_float() -> None:
+    rows = Matrix(((), ((0, ONE),)), 1)
+    assert Floats().affine(rows, [0, 1], [(-1, 1)]) == [(0, 0), (0, 2)]
 
 
 def test_only_floats_are_weights() -> None:
