@@ -762,6 +762,13 @@ def test_points_at_different_positions_are_compared_alike(position, queries, acc
     assert forged(content, file) == accepted
 
 
+def test_constants_of_queries_are_those_at_points():
+    """At labels, which ask nothing and push nothing ahead, the kind may be another one."""
+    file = network(**BASE)
+    file.tensors["one"][2][1::2] = [0, 0]
+    assert forged(stated(3, 2, (-1, 2, 2), (2, 2), 2, queries=2), file)
+
+
 def test_labels_that_score_like_points_are_seen():
     """A label's cell writes to the coordinates of points, as large as its number; queries have both signs."""
     for size in (30, -30):
