@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from rich.table import Table
 
 from separatrix.answer import plain
 from separatrix.cli.app import run
@@ -112,8 +111,6 @@ def test_the_whole_site_is_small(site):
 
 def test_two_pages_of_one_name_are_refused(results, read):
     class Doubled(Section):
-        units = 0
-
         def collect(self, advance):
             raise NotImplementedError
 
@@ -123,9 +120,6 @@ def test_two_pages_of_one_name_are_refused(results, read):
         def body(self, results):
             return ""
 
-        def table(self, results):
-            raise NotImplementedError
-
     section = Doubled(name="sign-codes", title="Again", order=1, page="index")
     with pytest.raises(SeparatrixError, match=r"two pages of the atlas would be index\.html"):
         rendered(read, results["provenance"], [section], {})
@@ -134,17 +128,6 @@ def test_two_pages_of_one_name_are_refused(results, read):
 def test_no_section_writes_a_body_that_no_page_shows():
     writing = {section.name for section in ordered_sections() if type(section).body is not Section.body}
     assert writing == {section.name for section in ordered_sections() if section.page}
-
-
-def test_terminal_tables_have_a_row_for_each_entry(read):
-    for section in ordered_sections():
-        found = read[section.name]
-        shown = section.table(found)
-        if isinstance(shown, Table):
-            named = ("tasks", "constructions", "rows", "runs")
-            lists = [getattr(found, key) for key in named if getattr(found, key, None)]
-            assert lists, f'{section.name}: collect returns what its table shows as "rows"'
-            assert shown.row_count == len(lists[0]), section.name
 
 
 def test_progress_is_told_as_often_as_announced(monkeypatch):
@@ -165,9 +148,6 @@ def test_progress_is_told_as_often_as_announced(monkeypatch):
 
         def body(self, results):
             return ""
-
-        def table(self, results):
-            return None
 
     import importlib
 

@@ -13,14 +13,12 @@ from rich.console import Console
 from separatrix import shipped
 from separatrix.cli import verb_atlas
 from separatrix.constructions import constructions
-from separatrix.site import ordered_sections
 from separatrix.site.html import asset, piece
 from separatrix.site.pages.cells import BITS, Grid
 from separatrix.site.pages.found import Found
 from separatrix.site.pages.glossary import FILE, converted
 from separatrix.site.pages.why import why
-from separatrix.site.sections import errata as errata_section
-from separatrix.site.sections import protocols, separation, training
+from separatrix.site.sections import separation, training
 from separatrix.table import Sources
 from separatrix.table.certified import kind_of
 from separatrix.table.errata import Finding
@@ -101,7 +99,6 @@ def test_the_protocol_s_caveat_is_carried_over(site, sections):
     assert f"with m = 6, the rows of the projections: beyond {rows['bits']}" in page
     assert all(sentence in html.unescape(page) for sentence in rows["caveats"]) and "(not met with m = 6)" in page
     assert "Here m is the width" not in text_of(site, "tasks/dyck.html"), "Theorem 2 counts the state itself"
-    assert protocols.SECTION.table(read_sections(sections)["protocols"]).row_count == len(sections["protocols"]["runs"])
 
 
 def test_a_network_of_another_class_is_named_in_the_chart(site):
@@ -117,7 +114,7 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
     grid = Grid(Found.of(read))
     place = grid.lengths.index(separation.LENGTH)
     terminal = Console(width=80, file=io.StringIO())
-    shown = separation.SECTION.full_table(read)
+    shown = separation.terminal_table(read)
     terminal.print(shown)
     assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
     columns = {str(column.header): list(column.cells) for column in shown.columns}
@@ -130,8 +127,6 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
             assert (f"≤{upper.text.replace(' × ', '×')}{unit}[" in cell) == bool(upper.text), (name, model)
             assert (f"≥{lower}{unit}[" in cell) == bool(lower), (name, model)
     assert "≥384b" in columns["RNN"][names.index("index-lookup")]
-    other = next(section for section in ordered_sections() if section.name == "errata")
-    assert other.full_table(read).row_count == len(sections["errata"]["rows"])
 
 
 # -- errata and glossary ------------------------------------------------------------------------------------
@@ -142,7 +137,7 @@ def test_only_errata_that_were_run_are_called_shown(site, sections):
     rows = found.rows
     shown = [row.name for row in rows if row.shown_by_running]
     assert "E24" not in shown and "E12" not in shown and "E20" in shown
-    title = str(errata_section.SECTION.table(found).title)
+    title = found.summary
     assert title.startswith(f"{len(rows)} errata, {len(shown)} of them shown by running the original; the others (")
     assert title in text_of(site, "errata.html")
     assert not replace(rows[0], findings=(Finding("original", "it ran", False),)).shown_by_running

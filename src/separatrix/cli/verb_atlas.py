@@ -1,19 +1,17 @@
 """``separatrix atlas``: the whole picture as a static site, a JSON file and tables."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json, remark
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import named_records
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.site import Advance
     from separatrix.table import Sources
 
 NAME = "atlas"
@@ -38,9 +36,10 @@ def command(
 ) -> None:
     """Run everything the catalogs hold at quick scale and write the atlas."""
     require("the atlas", "matplotlib", "plotly", "jinja2")
+    from separatrix.cli.progress import progress_bar
     from separatrix.errors import SeparatrixError
     from separatrix.files import check_writable
-    from separatrix.site import build, ordered_sections, units, write
+    from separatrix.site import build, terminal_table, units, write
 
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
@@ -49,16 +48,14 @@ def command(
     check_writable(out / "index.html")
     if not as_json:
         remark(_read(sources))
-    with _progress(units(), as_json) as advance:
-        atlas = build(advance, sources, command_line(context))
+    with progress_bar("building the atlas", as_json) as show:
+        done, total = count(1), units()
+        atlas = build(lambda what: show(f"{what:<40.40}", next(done), total), sources, command_line(context))
     written = write(atlas, out)
     if as_json:
         print_json({"files": [str(path) for path in written], **atlas.results})
         return
-    for section in ordered_sections():
-        table = section.full_table(atlas.sections)
-        if table is not None:
-            console().print(table)
+    console().print(terminal_table(atlas.sections))
     size = sum(path.stat().st_size for path in written)
     console().print(f"{len(written)} files, {size / 1e6:.1f} MB")
     console().print(f"open [bold]{(out / 'index.html').resolve().as_uri()}[/bold]", soft_wrap=True)
@@ -85,16 +82,3 @@ def _read(sources: "Sources") -> str:
         shipped.short_path(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()
     ]
     return f"records of earlier runs: {', '.join(known)}"
-
-
-@contextmanager
-def _progress(total: int, quiet: bool) -> "Generator[Advance]":
-    """Draw one bar on standard error with an estimate of the rest; call what is given for each unit of work."""
-    from rich.progress import Progress
-
-    from separatrix.cli.progress import bar_columns
-
-    console = notes()
-    with Progress(*bar_columns(), console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        work = bar.add_task("starting", total=total)
-        yield lambda what: bar.update(work, advance=1, description=f"{what:<40.40}")

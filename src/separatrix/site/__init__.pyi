@@ -15,10 +15,10 @@ from separatrix.site.frontier_figure import frontier_picture as frontier_picture
 from separatrix.site.memory_figure import memory_figure as memory_figure
 from separatrix.site.memory_figure import memory_page as memory_page
 from separatrix.site.memory_figure import memory_series as memory_series
-from separatrix.site.section import Advance as Advance
 from separatrix.site.section import Figure as Figure
 from separatrix.site.section import RecordedSection as RecordedSection
 from separatrix.site.section import Section as Section
+from separatrix.site.sections.separation import terminal_table as terminal_table
 from separatrix.site.state_limit import state_limit_figure as state_limit_figure
 from separatrix.site.state_limit import state_limit_page as state_limit_page
 from separatrix.site.training_figures import attention_figure as attention_figure

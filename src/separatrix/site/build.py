@@ -86,14 +86,9 @@ def build(
     """Run every section, or only some, and draw; ``advance`` is called once for each unit of work.
 
     >>> class Squares(Section[dict[str, list[int]]]):
-    ...     units = 1
-    ...
     ...     def collect(self, advance):
     ...         advance("squared")
     ...         return {"rows": [number**2 for number in range(4)]}
-    ...
-    ...     def table(self, results):
-    ...         return None
     >>> atlas = build(print, only=[Squares(name="squares", title="Squares", order=1)])
     squared
     drew squares
@@ -150,16 +145,11 @@ def render(atlas: Atlas) -> dict[str, str]:
     """Return all pages as HTML, by path below the site's folder; of an atlas of some sections their own pages.
 
     >>> class Squares(Section[dict[str, list[int]]]):
-    ...     units = 0
-    ...
     ...     def collect(self, advance):
     ...         return {"rows": [number**2 for number in range(4)]}
     ...
     ...     def body(self, results):
     ...         return f"<p>{results['rows']}</p>"
-    ...
-    ...     def table(self, results):
-    ...         return None
     >>> squares = Squares(name="squares", title="Squares", order=1, page="squares")
     >>> pages = render(build(lambda what: None, only=[squares]))
     >>> list(pages), "<p>[0, 1, 4, 9]</p>" in pages["squares.html"]
@@ -176,13 +166,8 @@ def write(atlas: Atlas, out: Path) -> list[Path]:
 
     >>> from tempfile import TemporaryDirectory
     >>> class Numbers(Section[dict[str, list[int]]]):
-    ...     units = 0
-    ...
     ...     def collect(self, advance):
     ...         return {"rows": [1, 2, 3]}
-    ...
-    ...     def table(self, results):
-    ...         return None
     >>> atlas = build(lambda what: None, only=[Numbers(name="numbers", title="Numbers", order=1, page="numbers")])
     >>> with TemporaryDirectory() as folder:
     ...     written = write(atlas, Path(folder))

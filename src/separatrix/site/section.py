@@ -1,9 +1,9 @@
 """A section of the atlas: what it collects from a room and how it shows it.
 
 Every room that has something to show adds one file to ``separatrix/site/sections`` exporting ``SECTION``. The
-builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the pages and the
-terminal tables from those results alone, so that nothing is shown that was not computed. Results are a frozen dataclass
-of plain values; its type is the schema that is published next to the data (``atlas.schema.json``).
+builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the pages from those
+results alone, so that nothing is shown that was not computed. Results are a frozen dataclass of plain values; its type
+is the schema that is published next to the data (``atlas.schema.json``).
 
 A section whose ``page`` is a name has a page of its own, made of its body and figures. Sections without one are data
 for the pages of ``separatrix/site/pages``: the front page, the pages of tasks, those of architectures.
@@ -12,11 +12,9 @@ One that is being written is built and looked at alone: ``write(build(print, onl
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
-
-from rich.table import Table
 
 from separatrix.site.origin import Origin
 from separatrix.table import Sources
@@ -76,11 +74,19 @@ class Section(ABC, Generic[Results]):
     new menu, and without one the link is in the navigation itself."""
     results_type: Any = dict
     """The type of what is collected; its JSON schema is published."""
+    catalog: Callable[[], Mapping[str, Any]] = dict
+    """The entries that are collected one by one, by name; empty where :meth:`collect` does all at once."""
 
     @property
     def units(self) -> int:
         """How many times :meth:`collect` will call ``advance``."""
-        return 1
+        return len(self.catalog()) or 1
+
+    def entries(self, advance: Advance, what: str) -> Iterator[Any]:
+        """Yield the entries of the catalog; each that is done is a unit of work, ``what`` with its name."""
+        for name, each in self.catalog().items():
+            yield each
+            advance(f"{what} {name}")
 
     @abstractmethod
     def collect(self, advance: Advance) -> Results:
@@ -95,15 +101,6 @@ class Section(ABC, Generic[Results]):
         """Return the section as HTML, without heading and figures; empty where it has no page."""
         del results
         return ""
-
-    def table(self, results: Results) -> Table | None:
-        """Return the section as a terminal table, a line for each entry; None: the terminal shows nothing of it."""
-        del results
-        return None
-
-    def full_table(self, sections: Mapping[str, Any]) -> Table | None:
-        """Return the terminal table from the results of all sections by name; most need their own alone."""
-        return self.table(sections[self.name])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from separatrix.bounds import Coverage, Model, ModelSize, consistent_bounds, covered, floating, protocol_bounds
 from separatrix.capacities import (
     LayerDescription,
@@ -116,19 +114,6 @@ class ArchitecturesSection(Section[ArchitecturesResults]):
         rows = tuple(_entry(each) for each in architectures().values())
         advance(f"{len(rows)} architectures")
         return ArchitecturesResults(rows=rows)
-
-    def table(self, results: ArchitecturesResults) -> Table | None:
-        """Show state bits and the first impossible lookup."""
-        title = f"Architectures: one layer of width {WIDTH}, {PRECISION} bits a number"
-        shown = Table(title=title, title_justify="left")
-        shown.add_column("architecture", style="bold", no_wrap=True)
-        shown.add_column("model")
-        shown.add_column(f"bits at N = {LENGTHS[-1]:,}", justify="right")
-        shown.add_column("index lookup impossible from N", justify="right")
-        for row in results.rows:
-            first = next((each.first_impossible for each in row.limits if each.task == "index-lookup"), None)
-            shown.add_row(row.name, row.model, f"{row.state_bits[-1].bits:,}", "–" if first is None else f"{first:,}")
-        return shown
 
 
 def _entry(entry: "Architecture") -> ArchitectureRow:

@@ -1,10 +1,8 @@
 """The lower bounds section: every bound, barrier and conjecture of the catalog, with its evidence run here and now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.bounds import NUMBERS, Bound, Evidence, Model, ProtocolBound, bounds, covered
 from separatrix.site.html import render
@@ -110,6 +108,7 @@ class BoundsSection(Section[BoundsResults]):
     title: str = "Lower bounds"
     order: int = 18
     results_type: type = BoundsResults
+    catalog: Callable[[], Mapping[str, Any]] = bounds
     page: str = "bounds"
     menu: str = "Must it be big?"
     lead: str = (
@@ -117,35 +116,14 @@ class BoundsSection(Section[BoundsResults]):
         "So the model must be large enough. Each step is run: the protocol, the reduction, the fact about the problem."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each bound."""
-        return len(bounds())
-
     def collect(self, advance: Advance) -> BoundsResults:
         """Run the evidence of every entry."""
-        entries: list[BoundRow] = []
-        for bound in bounds().values():
-            entries.append(_entry(bound))
-            advance(f"evidence of {bound.name}")
-        return BoundsResults(LIMIT, tuple(entries))
+        return BoundsResults(LIMIT, tuple(map(_entry, self.entries(advance, "evidence of"))))
 
     def body(self, results: BoundsResults) -> str:
         """Show an index, then one article for each bound."""
         index = [(f"bound-{row.name}", row.claim, row.scope) for row in results.rows]
         return render("bounds.html", index=index, rows=results.rows)
-
-    def table(self, results: BoundsResults) -> Table:
-        """Show name, claim and how far it was verified."""
-        shown = Table(title=f"{len(results.rows)} lower bounds, barriers and conjectures", title_justify="left")
-        shown.add_column("bound", style="bold", no_wrap=True)
-        shown.add_column("claim")
-        shown.add_column("evidence")
-        for entry in results.rows:
-            kinds = [each.kind for each in entry.evidence]
-            counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-            shown.add_row(entry.name, entry.claim, counts)
-        return shown
 
 
 def _entry(bound: Bound) -> BoundRow:

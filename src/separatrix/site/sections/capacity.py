@@ -1,10 +1,8 @@
 """The real-models section: presets against the bounds, each part of a state with the bits that it has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.capacities import CapacityRecord, LayerRecord, Preset, capacity, capacity_record, presets
 from separatrix.site.figure import draw, look
@@ -68,6 +66,7 @@ class CapacitySection(Section[CapacityResults]):
     title: str = "Real models"
     order: int = 40
     results_type: type = CapacityResults
+    catalog: Callable[[], Mapping[str, Any]] = presets
     page: str = "real-models"
     menu: str = "Must it be big?"
     lead: str = (
@@ -75,19 +74,11 @@ class CapacitySection(Section[CapacityResults]):
         "length at which a task is impossible for any weights."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each preset."""
-        return len(presets())
-
     def collect(self, advance: Advance) -> CapacityResults:
         """Describe every preset, in the formats of its config and of the code that runs it."""
-        rows: list[PresetRow] = []
-        for preset in presets().values():
-            rows.append(_row(preset))
-            advance(f"capacity of {preset.name}")
+        rows = tuple(map(_row, self.entries(advance, "capacity of")))
         shown = memory_series([presets()[name].describe() for name in SIDE_BY_SIDE])
-        return CapacityResults(ALPHABET, TASKS, tuple(rows), shown)
+        return CapacityResults(ALPHABET, TASKS, rows, shown)
 
     def figures(self, results: CapacityResults) -> list[Figure]:
         """Draw memory against length, and the first impossible length of index lookup."""
@@ -132,17 +123,6 @@ class CapacitySection(Section[CapacityResults]):
             folds=[(row, _facts(row), _limits(row)) for row in models],
             plot=drawn([memory_plot(results.memory_against_length)], source=f"assets/{SCRIPT}"),
         )  # fmt: skip
-
-    def table(self, results: CapacityResults) -> Table:
-        """Show state bits and two tasks on the terminal."""
-        title = f"{len(results.rows)} models: first impossible length"
-        shown = Table(title=title, title_justify="left")
-        shown.add_column("model", style="bold", no_wrap=True)
-        for heading in ("state bits", f"index-lookup ({results.alphabet})", "mqar"):
-            shown.add_column(heading, justify="right")
-        for row in results.rows:
-            shown.add_row(row.model, row.bits, row.first("index-lookup"), row.first("mqar"))
-        return shown
 
 
 def _row(preset: Preset) -> PresetRow:

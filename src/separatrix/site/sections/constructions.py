@@ -1,9 +1,8 @@
 """The constructions section: every theorem's network at quick sizes, certified here and now."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.certificates import shown_count
 from separatrix.constructions import Construction, constructions
@@ -65,6 +64,7 @@ class ConstructionsSection(Section[ConstructionsResults]):
     title: str = "Constructions"
     order: int = 15
     results_type: type = ConstructionsResults
+    catalog: Callable[[], Mapping[str, Any]] = constructions
     page: str = "constructions"
     menu: str = "Can it?"
     lead: str = (
@@ -72,18 +72,9 @@ class ConstructionsSection(Section[ConstructionsResults]):
         "input of that length by a checker that shares no code with the builder."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each construction."""
-        return len(constructions())
-
     def collect(self, advance: Advance) -> ConstructionsResults:
         """Build and certify every construction, as large as quick scale allows."""
-        entries: list[ConstructionEntry] = []
-        for construction in constructions().values():
-            entries.append(_entry(construction))
-            advance(f"certified {construction.name}")
-        return ConstructionsResults(tuple(entries))
+        return ConstructionsResults(tuple(map(_entry, self.entries(advance, "certified"))))
 
     def figures(self, results: ConstructionsResults) -> list[Figure]:
         """Draw the certified width against N."""
@@ -130,20 +121,6 @@ class ConstructionsSection(Section[ConstructionsResults]):
         checked = html_table(columns, sizes, numbers=(1, 2, 3, 4, 5, 6, 9), commands=(10,))
         fold = "<details><summary>The {} networks that were built and checked for this page</summary>{}</details>"
         return html_table(headings, about) + Markup(fold).format(len(sizes), Markup(checked))
-
-    def table(self, results: ConstructionsResults) -> Table:
-        """Return the largest certified size of each construction."""
-        title = f"{len(results.constructions)} constructions: the largest size certified for this page"
-        shown = Table(title=title, title_justify="left")
-        shown.add_column("construction", style="bold", no_wrap=True)
-        for heading in ("N", "layers", "heads", "width", "p"):
-            shown.add_column(heading, justify="right")
-        shown.add_column("inputs covered", overflow="fold")
-        for entry in results.constructions:
-            row = next((row for row in reversed(entry.sizes) if row.certified), None)
-            numbers = (row.length, row.layers, row.heads, row.width, row.precision_bits) if row else ("—",) * 5
-            shown.add_row(entry.name, *map(str, numbers), shown_count(row.inputs_covered) if row else "—")
-        return shown
 
 
 def _entry(construction: Construction) -> ConstructionEntry:

@@ -1,8 +1,8 @@
 """The errata section: every claim that does not hold as written, its counterexample and its repair, all run."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-from rich.table import Table
+from typing import Any
 
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
@@ -62,6 +62,7 @@ class ErrataSection(Section[ErrataResults]):
     title: str = "Errata"
     order: int = 45
     results_type: type = ErrataResults
+    catalog: Callable[[], Mapping[str, Any]] = errata
     page: str = "errata"
     menu: str = "About"
     lead: str = (
@@ -70,32 +71,14 @@ class ErrataSection(Section[ErrataResults]):
         "variant, and was run as well."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each erratum."""
-        return len(errata())
-
     def collect(self, advance: Advance) -> ErrataResults:
         """Show every erratum."""
-        rows: list[ErratumRow] = []
-        for erratum in sorted(errata().values(), key=lambda each: each.number):
-            rows.append(ErratumRow.of(erratum))
-            advance(f"erratum {erratum.name}")
+        rows = sorted(map(ErratumRow.of, self.entries(advance, "erratum")), key=lambda row: int(row.name[1:]))
         return ErrataResults(tuple(rows))
 
     def body(self, results: ErrataResults) -> str:
         """Show an article for each, folded."""
         return render("errata.html", summary=results.summary, rows=results.rows)
-
-    def table(self, results: ErrataResults) -> Table:
-        """Show number, source and title."""
-        shown = Table(title=results.summary, title_justify="left")
-        shown.add_column("", style="bold", no_wrap=True)
-        shown.add_column("source")
-        shown.add_column("what does not hold")
-        for row in results.rows:
-            shown.add_row(row.name, row.source, row.title)
-        return shown
 
 
 SECTION = ErrataSection()

@@ -3,11 +3,9 @@
 Small lengths are decided for this page; larger ones come from recorded surveys, where there are any.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.constructions import constructions
 from separatrix.site.figure import draw, plot_named
@@ -78,6 +76,7 @@ class FrontierSection(RecordedSection[FrontierResults]):
     title: str = "Frontiers"
     order: int = 19
     results_type: type = FrontierResults
+    catalog: Callable[[], Mapping[str, Any]] = lambda: {name: constructions()[name] for name in frontier_powers()}
     page: str = "frontiers"
     menu: str = "Can it?"
     lead: str = (
@@ -86,19 +85,13 @@ class FrontierSection(RecordedSection[FrontierResults]):
         "narrow and need precise numbers, to sign codes, which are wide and coarse."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each construction with a frontier."""
-        return len(frontier_powers())
-
     def collect_from(self, sources: Sources, advance: Advance) -> FrontierResults:
         """Decide small lengths, and read what is recorded."""
         rows: list[DecidedFrontier] = []
-        for name in frontier_powers():
-            last = min(POWERS[-1], constructions()[name].frontier_power)
+        for each in self.entries(advance, "narrowest networks of"):
+            name, last = each.name, min(POWERS[-1], each.frontier_power)
             command = f"separatrix frontier {name} --from {POWERS[0]} --to {last}"
             rows.append(DecidedFrontier(name, tuple(_points(name)), command))
-            advance(f"narrowest networks of {name}")
         recorded = tuple(_recorded(file, found) for file, found in recorded_surveys(sources))
         return FrontierResults(EXPONENT, tuple(rows), recorded)
 
@@ -124,17 +117,6 @@ class FrontierSection(RecordedSection[FrontierResults]):
             "frontiers.html", headings=("construction", *(f"N = {2**power:,}" for power in POWERS)), rows=rows,
             exponent=results.exponent, origin=_decided_here(results), recorded=list(map(_table, results.recorded)),
         )  # fmt: skip
-
-    def table(self, results: FrontierResults) -> Table:
-        """Show the narrowest width at each length."""
-        shown = Table(title=f"Narrowest certified width, Kc = {EXPONENT}", title_justify="left")
-        shown.add_column("construction", style="bold", no_wrap=True)
-        for power in POWERS:
-            shown.add_column(f"2^{power}", justify="right")
-        for row in results.rows:
-            widths = {point.length: str(point.width) for point in row.points}
-            shown.add_row(row.construction, *[widths.get(2**power, "–") for power in POWERS])
-        return shown
 
 
 def _points(name: str) -> Iterator[FrontierPoint]:

@@ -1,11 +1,10 @@
 """What constructed networks do on one input: the input, the answers and the attention weights, for the task pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
-from rich.table import Table
 
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.errors import SeparatrixError
@@ -73,27 +72,15 @@ class NetworksSection(Section[NetworksResults]):
     title: str = "Constructed networks at work"
     order: int = 16
     results_type: type = NetworksResults
-
-    @property
-    def units(self) -> int:
-        """One for each construction."""
-        return len(constructions())
+    catalog: Callable[[], Mapping[str, Any]] = constructions
 
     def collect(self, advance: Advance) -> NetworksResults:
         """Run every construction on one input and keep its attention."""
-        entries: dict[str, ShownNetwork] = {}
-        for construction in constructions().values():
-            entries[construction.name] = shown_network(construction)
-            advance(f"ran {construction.name}")
-        return NetworksResults(SEED, entries)
+        return NetworksResults(SEED, {each.name: shown_network(each) for each in self.entries(advance, "ran")})
 
     def figures(self, results: NetworksResults) -> list[Figure]:
         """Draw one for each network."""
         return [attention_figure(name, entry) for name, entry in results.networks.items()]
-
-    def table(self, results: NetworksResults) -> Table | None:
-        """Show nothing on the terminal."""
-        del results
 
 
 def shown_network(construction: Construction) -> ShownNetwork:

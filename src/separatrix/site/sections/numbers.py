@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cache
 
 import numpy
-from rich.table import Table
 
 from separatrix.arithmetic import delsarte_width
 from separatrix.bounds import (
@@ -190,10 +189,6 @@ class NumbersSection(Section[NumbersResults]):
             cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(model, task)}
             advance(f"bounds of {task} for many N")
         return NumbersResults(LENGTHS, PRECISIONS, Place(LENGTH, PRECISION), built, cells)
-
-    def table(self, results: NumbersResults) -> Table | None:
-        """Show nothing: the separation table says it."""
-        del results
 
 
 def size_at(construction: Construction, length: int, slow: set[str]) -> NetworkSize | None:

@@ -1,9 +1,8 @@
 """The your-function section: sample profiles of functions, made as ``separatrix profile`` makes them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-
-from rich.table import Table
+from typing import Any
 
 from separatrix.profiles import ProfileOptions, ProfileRecord, load_function, parse_alphabet, profile, profile_record
 from separatrix.site.html import render
@@ -53,6 +52,7 @@ class ProfilesSection(Section[ProfilesResults]):
     title: str = "Your function"
     order: int = 35
     results_type: type = ProfilesResults
+    catalog: Callable[[], Mapping[str, Any]] = lambda: {name: (name, *sample) for name, sample in SAMPLES.items()}
     page: str = "your-function"
     menu: str = "Must it be big?"
     lead: str = (
@@ -60,15 +60,10 @@ class ProfilesSection(Section[ProfilesResults]):
         "its communication matrices what one attention layer needs; both are computed on all inputs. Five samples."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each function."""
-        return len(SAMPLES)
-
     def collect(self, advance: Advance) -> ProfilesResults:
         """Profile every sample."""
         rows: list[SampleRow] = []
-        for name, (title, alphabet, length) in SAMPLES.items():
+        for name, title, alphabet, length in self.entries(advance, "profiled"):
             _, function = load_function(f"{MODULE}:{name}")
             found = profile(name, function, length, parse_alphabet(alphabet), ProfileOptions(seed=SEED))
             quoted = f" --alphabet '{alphabet}'" if alphabet != "2" else ""
@@ -77,7 +72,6 @@ class ProfilesSection(Section[ProfilesResults]):
             origin = Origin("verified", f"all {described.inputs} inputs", command, seed=SEED)
             network = None if found.sparse is None else certify_sparse_form(found.sparse.function, found.length)
             rows.append(SampleRow(**vars(described), title=title, network=network, origin=origin))
-            advance(f"profiled {name}")
         return ProfilesResults(SEED, tuple(rows), tuple(SAMPLES))
 
     def figures(self, results: ProfilesResults) -> list[Figure]:
@@ -87,17 +81,6 @@ class ProfilesSection(Section[ProfilesResults]):
     def body(self, results: ProfilesResults) -> str:
         """Say how to profile a user's function, then show the samples with their figures."""
         return render("your-function.html", shown=[(row, _facts(row)) for row in results.rows])
-
-    def table(self, results: ProfilesResults) -> Table:
-        """Show what each function needs."""
-        shown = Table(title="Sample functions: what they ask of any model", title_justify="left")
-        shown.add_column("function", style="bold", no_wrap=True)
-        for heading in ("N", "state bits", "communication bits"):
-            shown.add_column(heading, justify="right")
-        for row in results.rows:
-            bits = "" if row.one_layer is None else str(row.one_layer.communication_bits)
-            shown.add_row(row.title, str(row.length), str(row.minimum_state_bits), bits)
-        return shown
 
 
 def _last(name: str, counts: Iterable[tuple[int, int | None]]) -> str:

@@ -1,11 +1,9 @@
 """Conversations: the protocols of BHBK24 Theorems 2 and 4 run on constructed networks, for the task pages."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.communication import ALICE, BOB, Message, Transcript, hold_conversation, read_position
 from separatrix.constructions import Built, Construction, constructions
@@ -109,40 +107,22 @@ class ProtocolsSection(Section[ProtocolsResults]):
     title: str = "Conversations"
     order: int = 17
     results_type: type = ProtocolsResults
-
-    @property
-    def units(self) -> int:
-        """One for each construction."""
-        return len(constructions())
+    catalog: Callable[[], Mapping[str, Any]] = constructions
 
     def collect(self, advance: Advance) -> ProtocolsResults:
         """Run what can be run, and say why for what cannot."""
         runs: dict[str, Run] = {}
         refused: dict[str, str] = {}
-        for construction in constructions().values():
+        for construction in self.entries(advance, "let Alice and Bob talk about"):
             try:
                 runs[construction.name] = conversation(construction)
             except SeparatrixError as error:
                 refused[construction.name] = str(error)
-            advance(f"let Alice and Bob talk about {construction.name}")
         return ProtocolsResults(SEED, LENGTH, runs, refused)
 
     def figures(self, results: ProtocolsResults) -> list[Figure]:
         """Draw one message-sequence diagram for each conversation."""
         return [sequence_figure(name, run) for name, run in results.runs.items()]
-
-    def table(self, results: ProtocolsResults) -> Table | None:
-        """Show counted bits next to the claim."""
-        shown = Table(title="Conversations: counted bits and the claim", title_justify="left")
-        shown.add_column("network", style="bold", no_wrap=True)
-        shown.add_column("theorem")
-        for heading in ("messages", "bits", "claimed"):
-            shown.add_column(heading, justify="right")
-        for name, run in results.runs.items():
-            counted, claim = run.transcript, run.claim
-            numbers = (len(counted.messages), counted.total_bits, f"{claim.formula} = {claim.bits}")
-            shown.add_row(name, run.theorem, *map(str, numbers))
-        return shown
 
 
 def conversation(construction: Construction) -> Run:

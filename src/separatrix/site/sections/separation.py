@@ -94,42 +94,33 @@ class SeparationSection(Section[SeparationResults]):
         )
         return SeparationResults(LENGTH, LONG, PRECISION, LEGEND, rows)
 
-    def table(self, results: SeparationResults) -> Table:
-        """Show the verdicts alone: their numbers need other sections."""
-        return _table(results, None)
 
-    def full_table(self, sections: Mapping[str, Any]) -> Table:
-        """Show the verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
-        return _table(sections[self.name], Grid(Found.of(sections)))
-
-
-def _table(results: SeparationResults, grid: Grid | None) -> Table:
+def terminal_table(sections: Mapping[str, Any]) -> Table:
+    """Return the verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
+    results: SeparationResults = sections[SECTION.name]
+    grid = Grid(Found.of(sections))
     shown = Table(title="How size must grow with N", title_justify="left", padding=(0, 0, 0, 1))
     shown.add_column("task", style="bold", no_wrap=True)
     for heading in COLUMNS.values():
         shown.add_column(heading, no_wrap=True)
     for row in results.rows:
         shown.add_row(row.task, *[_terminal(row.cells[model], grid) for model in COLUMNS])
-    legend = "1 layer, 2 layers: Transformers; 3rd: third-order attention."
-    if grid is not None:
-        legend += (
-            f" Numbers as on the front page at N = {results.length}: ≤ width of a network (b: bits of state), at "
-            f"its own p; ≥ what every model needs at p = {grid.precisions[grid.precision]}."
-        )
     meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results.legend.items())
-    shown.caption = f"{legend} {meanings}"
+    shown.caption = (
+        f"1 layer, 2 layers: Transformers; 3rd: third-order attention. Numbers as on the front page at N = "
+        f"{results.length}: ≤ width of a network (b: bits of state), at its own p; ≥ what every model needs at p = "
+        f"{grid.precisions[grid.precision]}. {meanings}"
+    )
     return shown
 
 
-def _terminal(cell: Cell, grid: Grid | None) -> str:
+def _terminal(cell: Cell, grid: Grid) -> str:
     colour, word = TERMINAL[cell.verdict]
-    lines: list[str] = []
-    if grid is not None:
-        numbers = grid.cell(cell.task, cell.model)
-        upper, lower, _ = numbers.at(grid.lengths.index(LENGTH), grid.precision)
-        unit = "b" if numbers.unit == BITS else ""
-        both = (("≤", upper.text.replace(" × ", "×")), ("≥", lower))
-        lines = [f"{mark}{text}{unit}" for mark, text in both if text]
+    numbers = grid.cell(cell.task, cell.model)
+    upper, lower, _ = numbers.at(grid.lengths.index(LENGTH), grid.precision)
+    unit = "b" if numbers.unit == BITS else ""
+    both = (("≤", upper.text.replace(" × ", "×")), ("≥", lower))
+    lines = [f"{mark}{text}{unit}" for mark, text in both if text]
     sign = SIGNS[cell.verdict]
     return "\n".join([f"[{colour}]{sign} {word}[/{colour}]", *(f"[dim]{line}[/dim]" for line in lines)])
 

@@ -1,11 +1,9 @@
 """The sign-code section: how few dimensions N nearly orthogonal vectors need (BHBK24 Lemma 2, erratum E1)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.arithmetic import CodeRow, code_table
 from separatrix.site.figure import PALETTE, draw
@@ -54,6 +52,7 @@ class SignCodesSection(Section[SignCodesResults]):
     title: str = "Sign codes"
     order: int = 20
     results_type: type = SignCodesResults
+    catalog: Callable[[], Mapping[str, Any]] = lambda: {str(count): count for count in COUNTS}
     page: str = "sign-codes"
     menu: str = "Can it?"
     lead: str = (
@@ -62,18 +61,10 @@ class SignCodesSection(Section[SignCodesResults]):
         "exists."
     )
 
-    @property
-    def units(self) -> int:
-        """One for each N."""
-        return len(COUNTS)
-
     def collect(self, advance: Advance) -> SignCodesResults:
         """Build and verify the codes of every N."""
-        rows: list[SignCodeRow] = []
-        for count in COUNTS:
-            rows.append(_entry(code_table([count], MAX_INNER)[0]))
-            advance(f"sign codes for {count} vectors")
-        return SignCodesResults(max_inner=str(MAX_INNER), two_sided=False, rows=tuple(rows))
+        found = (code_table([count], MAX_INNER)[0] for count in self.entries(advance, "sign codes, vectors:"))
+        return SignCodesResults(max_inner=str(MAX_INNER), two_sided=False, rows=tuple(map(_entry, found)))
 
     def figures(self, results: SignCodesResults) -> list[Figure]:
         """Draw width against N on a logarithmic axis."""
@@ -117,17 +108,6 @@ class SignCodesSection(Section[SignCodesResults]):
         ]  # fmt: skip
         caption = f"Inner products at most {results.max_inner}, one-sided; all of them checked in integers"
         return html_table(headings, rows, caption=caption, numbers=(0, 1, 4, 5, 6, 7))
-
-    def table(self, results: SignCodesResults) -> Table:
-        """Show widths for the terminal."""
-        shown = Table(title=f"sign codes, inner products ≤ {results.max_inner}", title_justify="left")
-        for heading in ("N", "width", "Delsarte limit", "random draw", "paper's formula"):
-            shown.add_column(heading, justify="right")
-        shown.add_column("family", overflow="fold")
-        for row in results.rows:
-            numbers = (row.count, row.width, row.delsarte_limit, row.random_width or "—", row.paper_width)
-            shown.add_row(*map(str, numbers), row.family)
-        return shown
 
 
 def _entry(row: CodeRow) -> SignCodeRow:

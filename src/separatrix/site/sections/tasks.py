@@ -1,10 +1,8 @@
 """The tasks section: every task of the catalog with samples that a person can read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from rich.table import Table
 
 from separatrix.site.section import Advance, Section
 from separatrix.table import ShownExample, shown_example
@@ -70,32 +68,11 @@ class TasksSection(Section[TasksResults]):
     title: str = "Tasks"
     order: int = 10
     results_type: type = TasksResults
-
-    @property
-    def units(self) -> int:
-        """One for each task."""
-        return len(tasks())
+    catalog: Callable[[], Mapping[str, Any]] = tasks
 
     def collect(self, advance: Advance) -> TasksResults:
         """Describe and sample every task."""
-        entries: list[TaskEntry] = []
-        for task in tasks().values():
-            entries.append(_entry(task))
-            advance(f"task {task.name}")
-        return TasksResults(SEED, MEASURED, tuple(entries))
-
-    def table(self, results: TasksResults) -> Table:
-        """Show name, question, communication problem and baseline."""
-        shown = Table(title=f"{len(results.tasks)} tasks", title_justify="left")
-        shown.add_column("task", style="bold", no_wrap=True)
-        shown.add_column("question")
-        shown.add_column("problem")
-        shown.add_column("majority baseline", justify="right")
-        for each in results.tasks:
-            share = 100 * each.commonest_answer_share
-            baseline = f"{share:.0f}%" if share >= 1 else "< 1%"
-            shown.add_row(each.name, each.question, each.communication.problem, baseline)
-        return shown
+        return TasksResults(SEED, MEASURED, tuple(map(_entry, self.entries(advance, "task"))))
 
 
 def _entry(task: Task) -> TaskEntry:

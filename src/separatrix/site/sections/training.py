@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from separatrix.bounds import Model
 from separatrix.shipped import short_path
 from separatrix.site.experiment_rows import ExperimentRow, experiment_row, figure_data, recorded_origin, shown_first
@@ -146,17 +144,6 @@ class TrainingSection(RecordedSection[TrainingResults]):
         certified = [(one.task, one.text, one.command) for one in results.certified]
         shown = shown_first(results.rows)
         return render("training.html", results=results, runs=runs, certified=certified, experiments=shown)
-
-    def table(self, results: TrainingResults) -> Table | None:
-        """Show how much is recorded of each experiment."""
-        shown = Table(title=f"Experiments: {results.runs} recorded runs", title_justify="left")
-        shown.add_column("experiment", style="bold", no_wrap=True)
-        shown.add_column("source")
-        shown.add_column("scale")
-        shown.add_column("cells recorded", justify="right")
-        for row in results.rows:
-            shown.add_row(row.figure, row.source, row.scale, f"{row.recorded} of {len(row.cells)}")
-        return shown
 
 
 def _steps(rows: Iterable[ExperimentRow], allowed: int) -> Steps | None:
