@@ -13,6 +13,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
+    from separatrix.api.trained_check import CheckedWeights
     from separatrix.arithmetic import Arithmetic
     from separatrix.constructions import Options
     from separatrix.networks import AnyNetwork
@@ -270,8 +271,10 @@ class Checked(Answer):
 
 
 @checked
-def check(folder: str | Path, *, replay: bool = False, memory: int | None = None) -> "Checked":
+def check(folder: str | Path, *, replay: bool = False, memory: int | None = None) -> "Checked | CheckedWeights":
     """Decide a certificate or refutation again, from its files alone; ``replay`` runs its counterexample.
+
+    A folder of trained weights has a record of its own.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as place:
@@ -297,7 +300,9 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
     started = time.perf_counter()
     file = Path(folder)
     if (file / TRAINED_FILE).is_file():
-        raise SeparatrixError(f"{file} holds trained weights; check them with  separatrix check {file}")
+        from separatrix.api.trained_check import check_weights
+
+        return check_weights(file, replay)
     try:
         checked = check_certificate(file, memory)
     except UnknownNameError as error:

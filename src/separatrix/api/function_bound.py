@@ -75,44 +75,26 @@ def function_bound(
 
 
 def _bound(found: "Profile", kind: str, precision: int) -> BoundSize | None:
+    """Return what a class of models needs by its theorem; None where no partition forces a bit."""
     if kind == "rnn":
         bits = found.residuals.minimum_state_bits
         width = -(-bits // precision)
-        return BoundSize(
-            name=_name(found),
-            kind=kind,
-            claim="BHBK24 Theorem 2, with the residual classes of this function",
-            statement=f"{max(found.residuals.classes)} residual classes after some prefix need {bits} bits of state",
-            in_the_papers=False,
-            quantity="state numbers",
-            at_least=width,
-            bounded="m",
-            bits_needed=bits,
-            formula=f"m·p = {precision}m ≥ {bits} at N = {found.length}, so m ≥ {width}",
-            assumptions=(DETERMINISTIC,),
-            arithmetic=RECURRENT,
-        )
-    if found.need is None or found.best is None:
+        claim, quantity, bounded = "Theorem 2, with the residual classes of this function", "state numbers", "m"
+        statement = f"{max(found.residuals.classes)} residual classes after some prefix need {bits} bits of state"
+        formula = f"m·p = {precision}m ≥ {bits} at N = {found.length}, so m ≥ {width}"
+    elif found.need is None or found.best is None:
         return None
-    bits, width = found.need.bits, found.need.width
+    else:
+        bits, width = found.need.bits, found.need.width
+        claim = "Theorem 4 (repaired), with the best partition found of this function"
+        quantity, bounded = "width", "mH(p + log2 N)"
+        statement = f"the partition {found.best.partition.name} needs {bits} bits of communication"
+        formula = f"{bounded} ≥ {bits}/3 for m ≥ 4 at N = {found.length}, so m ≥ {width} with one head"
     return BoundSize(
-        name=_name(found),
-        kind=kind,
-        claim="BHBK24 Theorem 4 (repaired), with the best partition found of this function",
-        statement=f"the partition {found.best.partition.name} needs {bits} bits of communication",
-        in_the_papers=False,
-        quantity="width",
-        at_least=width,
-        bounded="mH(p + log2 N)",
-        bits_needed=bits,
-        formula=f"mH(p + log2 N) ≥ {bits}/3 for m ≥ 4 at N = {found.length}, so m ≥ {width} with one head",
-        assumptions=(DETERMINISTIC,),
-        arithmetic=ATTENTION,
-    )
-
-
-def _name(found: "Profile") -> str:
-    return f"{found.name} at N = {found.length}"
+        name=f"{found.name} at N = {found.length}", kind=kind, claim=f"BHBK24 {claim}", statement=statement,
+        in_the_papers=False, quantity=quantity, at_least=width, bounded=bounded, bits_needed=bits, formula=formula,
+        assumptions=(DETERMINISTIC,), arithmetic=RECURRENT if kind == "rnn" else ATTENTION,
+    )  # fmt: skip
 
 
 def _excluded(found: "Profile", model: str, precision: int) -> ModelVerdict:

@@ -1,11 +1,10 @@
 """Trained weights certified for every input: those of a run of a store, or of a folder with a weight file."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from separatrix.answer import Answer, Fact, Sheet, Tone
 from separatrix.errors import SeparatrixError
@@ -24,6 +23,15 @@ RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
 WEIGHTS_ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"
 
 
+Kind: TypeAlias = Literal["lookup", "counts", "words", "cases"]
+PARTS: Mapping[Kind, tuple[str, str]] = {
+    "lookup": ("pairs", "pairs (position, symbol)"),
+    "counts": ("slices", "slices (last token, counts)"),
+    "cases": ("cases", "cases (group and its tokens)"),
+}
+"""What inputs are divided into: the name in JSON, and for people."""
+
+
 @dataclass(frozen=True)
 class GivenWeights:
     """A trained model, the length that it was trained for, what to call it, its task, and how it is certified."""
@@ -32,7 +40,7 @@ class GivenWeights:
     length: int
     label: str
     task: "Task"
-    kind: Literal["lookup", "counts", "words", "cases"]
+    kind: Kind
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -95,31 +103,31 @@ class CertifiedWords(CertifiedWeights):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CertifiedParts(CertifiedWeights):
-    """A Transformer on the inputs of a length, which were divided into parts; ``open`` parts are not decided."""
+    """A Transformer on the inputs of a length, which were divided into parts; ``open`` parts are not decided.
 
+    ``parts``: how many have each outcome. ``alphabet``: that of a lookup by one layer.
+    """
+
+    kind: Kind
     length: int
     inputs: str
     share_certified: str
     resumed: int
     counterexamples: tuple[tuple[int, ...], ...]
+    counterexamples_shown: tuple[str, ...]
     open: tuple[Any, ...]
+    parts: Mapping[str, int]
+    alphabet: int | None
 
-    PARTS: ClassVar[str]
-    """What the parts are."""
-
-    @property
-    @abstractmethod
-    def decided(self) -> Mapping[str, int]:
-        """How many parts have each outcome."""
-
-    @property
-    @abstractmethod
-    def failing_input(self) -> str:
-        """One of the counterexamples, as a person reads it."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as plain data, the parts under the name of their kind."""
+        left_out = {"kind", "parts", "counterexamples_shown" if self.kind == "lookup" else "alphabet"}
+        found = {name: value for name, value in super().as_dict().items() if name not in left_out}
+        return {**found, PARTS[self.kind][0]: dict(self.parts)}
 
     def sheet(self) -> Sheet:
         """Show the verdict, the parts, and a counterexample."""
-        counts, verdict = self.decided, Fact("verdict", f"certified: right on all {self.inputs} inputs", "good")
+        counts, verdict = self.parts, Fact("verdict", f"certified: right on all {self.inputs} inputs", "good")
         if not self.certified:
             share = f"{self.share_certified} of {self.inputs} inputs"
             verdict = Fact("verdict", f"not certified as a whole: {share}", "doubt")
@@ -127,75 +135,14 @@ class CertifiedParts(CertifiedWeights):
             f"{counts['certified']} of {sum(counts.values())} certified, each for all of its inputs; "
             f"{counts['counterexample']} with a counterexample; {counts['open']} open"
         )
-        facts = [self.title, verdict, Fact(self.PARTS, parts)]
+        facts = [self.title, verdict, Fact(PARTS[self.kind][1], parts)]
         if self.counterexamples:
-            facts.append(Fact("a counterexample", f"{self.failing_input}: torch errs"))
+            facts.append(Fact("a counterexample", f"{self.counterexamples_shown[0]}: torch errs"))
         if self.resumed:
             earlier = f"{self.resumed} were decided before an interruption, and were not repeated"
             facts.append(Fact("of these", earlier))
         facts += [Fact("arithmetic", self.arithmetic), Fact("certificate", self.certificate or "")]
         return Sheet(facts=tuple(facts))
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class CertifiedLookup(CertifiedParts):
-    """Index lookup by one layer."""
-
-    alphabet: int
-    pairs: Mapping[str, int]
-
-    PARTS = "pairs (place, symbol)"
-
-    @property
-    def decided(self) -> Mapping[str, int]:
-        """How many pairs have each outcome."""
-        return self.pairs
-
-    @property
-    def failing_input(self) -> str:
-        """A text, and the symbol that is asked for."""
-        *text, asked = self.counterexamples[0]
-        return f"{' '.join(map(str, text))}, asked for symbol {asked - self.alphabet + 1}"
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class CertifiedCounts(CertifiedParts):
-    """A task that counts conditions."""
-
-    slices: Mapping[str, int]
-    counterexamples_shown: tuple[str, ...]
-
-    PARTS = "slices (last token, counts)"
-
-    @property
-    def decided(self) -> Mapping[str, int]:
-        """How many slices have each outcome."""
-        return self.slices
-
-    @property
-    def failing_input(self) -> str:
-        """An input as the task writes it."""
-        return self.counterexamples_shown[0]
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class CertifiedCases(CertifiedParts):
-    """A lookup by two layers."""
-
-    cases: Mapping[str, int]
-    counterexamples_shown: tuple[str, ...]
-
-    PARTS = "cases (what is asked for)"
-
-    @property
-    def decided(self) -> Mapping[str, int]:
-        """How many cases have each outcome."""
-        return self.cases
-
-    @property
-    def failing_input(self) -> str:
-        """An input as the task writes it."""
-        return self.counterexamples_shown[0]
 
 
 def weights_given(name: str, store: Path | None) -> GivenWeights:
@@ -296,25 +243,23 @@ def certify_weights(given: GivenWeights, length: int, folder: Path, nodes: int, 
         certify = certify_counts if given.kind == "counts" else certify_cases
         found = certify(model, task, length, folder, nodes)
         left = found.left()
-    counts = {str(outcome): found.count(outcome) for outcome in Outcome}
     failing_inputs = tuple(found.failing())
-    about |= {
-        "task": task.name if given.kind == "lookup" else changed_label(task),
-        "certified": found.share == 1,
-        "certificate": str(folder),
-        "length": found.length,
-        "inputs": found.inputs,
-        "share_certified": str(found.share),
-        "resumed": found.resumed,
-        "counterexamples": failing_inputs,
-        "open": tuple(left),
-    }
-    if given.kind == "lookup":
-        return CertifiedLookup(**about, alphabet=model.classes, pairs=counts)
-    shown = tuple(task.write(list(row), found.length) for row in failing_inputs)
-    if given.kind == "counts":
-        return CertifiedCounts(**about, slices=counts, counterexamples_shown=shown)
-    return CertifiedCases(**about, cases=counts, counterexamples_shown=shown)
+    return CertifiedParts(
+        **about, kind=given.kind, task=task.name if given.kind == "lookup" else changed_label(task),
+        certified=found.share == 1, certificate=str(folder), length=found.length, inputs=found.inputs,
+        share_certified=str(found.share), resumed=found.resumed, counterexamples=failing_inputs,
+        counterexamples_shown=tuple(_shown_input(given, found.length, row) for row in failing_inputs),
+        open=tuple(left), parts={str(outcome): found.count(outcome) for outcome in Outcome},
+        alphabet=model.classes if given.kind == "lookup" else None,
+    )  # fmt: skip
+
+
+def _shown_input(given: GivenWeights, length: int, row: tuple[int, ...]) -> str:
+    """Return an input as the task writes it; of a lookup the text and the position in words."""
+    if given.kind != "lookup":
+        return given.task.write(list(row), length)
+    *text, query = row
+    return f"{' '.join(map(str, text))}, query position {query - given.model.classes + 1}"
 
 
 def _shown_word(task: "Task", word: tuple[int, ...]) -> str:

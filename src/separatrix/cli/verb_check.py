@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from separatrix.answer import COLOURS
-from separatrix.cli.check_trained import check_trained_weights
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, console, print_result
@@ -33,7 +32,7 @@ def command(
     folder = file.parent if file.name == TRAINED_FILE else file
     if (folder / TRAINED_FILE).is_file():
         refuse_given(context, ("max_memory",), "is for networks of constructions, not trained weights; leave it out")
-        return check_trained_weights(context, folder, replay, as_json)
+        file = folder
     from rich.markup import escape
 
     from separatrix.api import check
