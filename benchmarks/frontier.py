@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import TypeAdapter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from tools.pages import recorded
 
@@ -19,15 +20,7 @@ from separatrix.site.frontier_figure import frontier_picture, picture_caption
 from separatrix.site.section import Figure
 from separatrix.table.frontier import frontier_powers
 from separatrix.table.frontier_store import FrontierStore
-from separatrix.table.frontier_survey import (
-    PLANE_HEADINGS,
-    WIDTH_HEADINGS,
-    Survey,
-    plane_rows,
-    survey,
-    units,
-    width_rows,
-)
+from separatrix.table.frontier_survey import Survey, survey, units
 
 TITLE = "The frontier: how narrow, how coarse"
 INTRO = """\
@@ -103,7 +96,7 @@ def reports() -> Iterator[Report]:
 def kept_reports() -> Iterator[Report]:
     """The same tables from the surveys that were kept; pictures have their names and captions alone."""
     for name in frontier_powers():
-        found = Survey.from_plain(recorded(f"frontier-{name}"))
+        found = TypeAdapter(Survey).validate_python(recorded(f"frontier-{name}"))
         figure = Figure(f"frontier-{name}", picture_caption(found), svg="", png=b"")
         yield from tables(found, [figure] if name in DRAWN else [])
 
@@ -113,13 +106,11 @@ def tables(found: Survey, figures: list[Figure]) -> tuple[Report, Report]:
     name = found.construction
     title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
     extent = f"For all inputs of each length, from N = 2^4 to 2^{frontier_powers()[name]}."
-    widths = Report(f"{title}: smallest certified width", extent, WIDTH_HEADINGS, figures=figures)
-    for row in width_rows(found):
-        widths.add(*row)
-    plane = Report(f"{title}: fewest certified bits", "For each code on the ladder.", PLANE_HEADINGS)
-    for length in found.planes:
-        for row in plane_rows(found, length):
-            plane.add(*row)
+    widths = Report(f"{title}: smallest certified width", extent, found.width_grid.columns, figures=figures)
+    plane = Report(f"{title}: fewest certified bits", "For each code on the ladder.", found.plane_grid.columns)
+    for report, grid in ((widths, found.width_grid), (plane, found.plane_grid)):
+        for row in grid.rows:
+            report.add(*row)
     return widths, plane
 
 
@@ -127,4 +118,4 @@ def _record(found: Survey, started: float) -> str:
     """The survey as ``separatrix frontier --json`` prints it."""
     command = f"separatrix frontier {found.construction} --from 4 --to {frontier_powers()[found.construction]} --json"
     record = provenance(command, arithmetic="fixed point", seed=None, started=started)
-    return json.dumps({**found.plain(), "provenance": record}, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({**found.as_dict(), "provenance": record}, ensure_ascii=False, indent=1) + "\n"

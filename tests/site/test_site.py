@@ -35,7 +35,7 @@ from separatrix.table import Sources
 from separatrix.table.attention import attention_maps
 from separatrix.table.certified import CLASSES, certified_size
 from separatrix.table.errata import Erratum, Finding, errata
-from separatrix.table.recorded import opened_runs, recorded_surveys
+from separatrix.table.recorded import read_runs, recorded_surveys
 from separatrix.table.trained_models import attacked_in_words, attacks, trained_models
 from separatrix.tasks import draws_from, tasks
 from tests.site.reading import grid_of, read_sections
@@ -668,16 +668,16 @@ def test_exported_runs_and_stores_are_read_together(store, tmp_path):
     with Records(store) as records:
         export(records, records.all()[:1], folder / "runs.json")
     (folder / "other.json").write_text('{"format": "something else"}')
-    with opened_runs(Sources((tmp_path / "results",), store)) as (runs, files):
-        assert len(runs.all()) == 2
-        assert len(files) == 2
-        name = runs.all()[0].spec.name
-        assert runs.get(name).spec.name == name
-        assert runs.find([name])[name].spec.name == name
-        assert [point.step for point in runs.curve(name)] == [0, 100]
-        assert runs.snapshots(name) == {}
-        with pytest.raises(SeparatrixError, match="no run is named 'zzz'"):
-            runs.get("zzz")
+    runs, files = read_runs(Sources((tmp_path / "results",), store))
+    assert len(runs.all()) == 2
+    assert len(files) == 2
+    name = runs.all()[0].spec.name
+    assert runs.get(name).spec.name == name
+    assert runs.find([name])[name].spec.name == name
+    assert [point.step for point in runs.curve(name)] == [0, 100]
+    assert runs.snapshots(name) == {}
+    with pytest.raises(SeparatrixError, match="is named 'zzz'"):
+        runs.get("zzz")
 
 
 def test_recorded_surveys_are_found_and_broken_files_are_named(tmp_path):

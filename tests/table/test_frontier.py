@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from pydantic import TypeAdapter
 
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
@@ -26,7 +27,7 @@ from separatrix.table.frontier import (
     usable,
 )
 from separatrix.table.frontier_store import FrontierStore
-from separatrix.table.frontier_survey import Survey, plane_lengths, plane_rows, survey, units, width_rows
+from separatrix.table.frontier_survey import Survey, plane_lengths, survey, units
 
 
 @pytest.mark.parametrize("length", [16, 64, 256])
@@ -114,15 +115,15 @@ def test_a_survey_answers_every_question_it_announces():
     with FrontierStore(None) as decide:
         found = survey("index-lookup", [16], decide, heard.append)
     assert len(heard) == units("index-lookup", [16])
-    assert [row[:2] for row in width_rows(found)] == [("16", str(exponent)) for exponent in (1, 2, 3)]
+    assert [row[:2] for row in found.width_grid.rows] == [("16", str(exponent)) for exponent in (1, 2, 3)]
     for length in (16,):
         kept = best(found.planes[length])
         assert [point.width for point in kept] == sorted(point.width for point in kept)
         assert [point.bits for point in kept] == sorted((point.bits for point in kept), reverse=True)
-        assert len(plane_rows(found, length)) == len(found.planes[length])
     drawn = frontier_picture(found)
     assert drawn.svg.startswith("<svg")
-    assert Survey.from_plain(json.loads(json.dumps(found.plain()))) == found
+    assert len(found.plane_grid.rows) == len(found.planes[16])
+    assert TypeAdapter(Survey).validate_python(json.loads(json.dumps(found.as_dict()))) == found
 
 
 def test_planes_are_made_at_short_lengths_and_some_long_ones():

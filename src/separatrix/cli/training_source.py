@@ -81,7 +81,10 @@ def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator
     if exported:
         if store is not None:
             raise SeparatrixError(f"--store {store} and --records {exported[0]} are two sources; keep one")
-        yield ExportedRecords(named_records(exported))
+        found = ExportedRecords(named_records(exported))
+        if not found.paths:
+            raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
+        yield found
         return
     if usual := usual_records(store):
         remark(f"there is no store {store_path(store)}; reading the runs that ship with the package")

@@ -1,7 +1,7 @@
 """``separatrix frontier``: the smallest certified width and precision of a construction at each length."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,13 +17,10 @@ from separatrix.cli.learned_frontier import (
     refuse_other_options,
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, console, print_result, remark
+from separatrix.cli.output import JsonOption, print_answer, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import ANYWHERE, Place, with_option_groups
 from separatrix.errors import SeparatrixError, StoppedError
-
-if TYPE_CHECKING:
-    from separatrix.table import Survey
 
 NAME = "frontier"
 ORDER = 62
@@ -104,28 +101,4 @@ def command(
         remark(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
         write_picture(figure, frontier_picture(found))
-    if as_json:
-        print_result(context, {**found.plain()}, arithmetic="fixed point")
-        return
-    _print(found)
-
-
-def _print(found: "Survey") -> None:
-    from rich.table import Table
-
-    from separatrix.table import PLANE_HEADINGS, WIDTH_HEADINGS, plane_rows, width_rows
-
-    def shown(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-        table = Table(title=title, title_justify="left")
-        for heading in headings:
-            options: dict[str, Any] = {"justify": "left" if heading == "addresses" else "right"}
-            table.add_column(heading, **options)
-        for row in rows:
-            table.add_row(*row)
-        console().print(table)
-
-    name = found.construction
-    shown(f"{name}: the narrowest network that is certified for all inputs", WIDTH_HEADINGS, width_rows(found))
-    rows = [row for length in found.planes for row in plane_rows(found, length)]
-    if rows:
-        shown(f"{name}: the fewest bits that are certified for all inputs", PLANE_HEADINGS, rows)
+    print_answer(context, found, as_json, arithmetic="fixed point")

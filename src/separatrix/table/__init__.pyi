@@ -29,14 +29,10 @@ from separatrix.table.frontier import frontier_powers as frontier_powers
 from separatrix.table.frontier import narrowest as narrowest
 from separatrix.table.frontier_store import FrontierStore as FrontierStore
 from separatrix.table.frontier_survey import EXPONENTS as EXPONENTS
-from separatrix.table.frontier_survey import PLANE_HEADINGS as PLANE_HEADINGS
-from separatrix.table.frontier_survey import WIDTH_HEADINGS as WIDTH_HEADINGS
 from separatrix.table.frontier_survey import Survey as Survey
-from separatrix.table.frontier_survey import plane_rows as plane_rows
 from separatrix.table.frontier_survey import spread as spread
 from separatrix.table.frontier_survey import survey as survey
 from separatrix.table.frontier_survey import units as units
-from separatrix.table.frontier_survey import width_rows as width_rows
 from separatrix.table.learned import Best as Best
 from separatrix.table.learned import Climb as Climb
 from separatrix.table.learned import Mark as Mark
@@ -44,7 +40,7 @@ from separatrix.table.learned import learned_by_architecture as learned_by_archi
 from separatrix.table.learned import marks as marks
 from separatrix.table.recorded import RecordedSurvey as RecordedSurvey
 from separatrix.table.recorded import Sources as Sources
-from separatrix.table.recorded import opened_runs as opened_runs
+from separatrix.table.recorded import read_runs as read_runs
 from separatrix.table.recorded import recorded_surveys as recorded_surveys
 from separatrix.table.separation import BOUNDED_BY as BOUNDED_BY
 from separatrix.table.separation import CONTAINS as CONTAINS

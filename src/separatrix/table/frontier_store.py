@@ -8,18 +8,17 @@ fingerprint of the code that decides and is started anew when that differs.
 import hashlib
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast, get_type_hints
+from typing import Literal
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.reading import parse_json, read_file
+from separatrix.reading import read_file
 from separatrix.table.frontier import Point, Trial, decided
 
-FORMAT = "separatrix-frontier-1"
 LARGEST_FILE = 256 << 20
 ROOMS = ("arithmetic", "tasks", "networks", "constructions", "certificates")
 SECONDS_BETWEEN_WRITES = 2.0
@@ -80,8 +79,7 @@ class FrontierStore:
         """Write the store if it has a path and anything is new."""
         if self.path is None or not self._changed:
             return
-        points = {key: None if point is None else asdict(point) for key, point in self._points.items()}
-        content = {"format": FORMAT, "code": fingerprint(), "points": points}
+        content = asdict(_Stored("separatrix-frontier-1", fingerprint(), self._points))
         write_atomically(self.path, json.dumps(content, ensure_ascii=False, indent=0) + "\n")
         self._written, self._changed = time.monotonic(), False
 
@@ -91,27 +89,24 @@ def _key(trial: Trial) -> str:
     return f"{trial.construction} {trial.length} {trial.code.label} {trial.bits} {gain}"
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """The content of a store: its format, the fingerprint of the code that decided, and the points by trial."""
+
+    format: Literal["separatrix-frontier-1"]
+    code: str
+    points: dict[str, Point | None]
+
+
 def _read(path: Path) -> dict[str, Point | None]:
     """Return the points of a file, none where it was made by other code; raises where it is not such a file."""
+    from pydantic import TypeAdapter
+
     data = read_file(path, LARGEST_FILE, "give another --store")
     try:
-        content = cast("dict[str, Any]", parse_json(data))
-        if content["format"] != FORMAT:
-            raise ValueError(content["format"])
-        if content["code"] != fingerprint():
-            return {}
-        return {str(key): None if value is None else _point(value) for key, value in content["points"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        found = TypeAdapter(_Stored).validate_json(data, strict=True)
+    except ValueError as error:
         raise SeparatrixError(
             f"{path} is not a store of frontier results; give another --store or remove it"
         ) from error
-
-
-def _point(value: dict[str, Any]) -> Point:
-    """Return a point of plain data, each field of the type that it has in :class:`Point`."""
-    kinds = get_type_hints(Point)
-    for name, kind in kinds.items():
-        allowed = (int, float) if kind is float else kind
-        if not isinstance(value[name], allowed) or (kind is not bool and isinstance(value[name], bool)):
-            raise TypeError(name)
-    return Point(**{name: value[name] for name in kinds})
+    return found.points if found.code == fingerprint() else {}

@@ -1,10 +1,11 @@
 """A survey of one construction's frontier over many lengths: what is asked, and the answers as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from separatrix.answer import Answer, Grid, Sheet, plain
 from separatrix.bit_counts import bits_for
 from separatrix.constructions import constructions
 from separatrix.table.frontier import (
@@ -38,34 +39,35 @@ class Narrowest:
     gain: str | None
 
 
-@dataclass(frozen=True)
-class Survey:
+@dataclass(frozen=True, repr=False)
+class Survey(Answer):
     """All answers for one construction; a plane is the fewest bits of each code at one length."""
 
     construction: str
     widths: tuple[Narrowest, ...]
-    planes: dict[int, tuple[Point, ...]]
+    planes: Mapping[int, tuple[Point, ...]]
 
-    def plain(self) -> dict[str, Any]:
-        """Return the survey as data for JSON."""
-        return {
-            "construction": self.construction,
-            "widths": [asdict(each) for each in self.widths],
-            "planes": {str(length): [asdict(point) for point in points] for length, points in self.planes.items()},
-            "frontier": {
-                str(length): [asdict(point) for point in best(points)] for length, points in self.planes.items()
-            },
-        }
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, and of each plane the points that no other beats."""
+        frontier = {length: best(points) for length, points in self.planes.items()}
+        return {**super().as_dict(), "frontier": plain(frontier)}
 
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> "Survey":
-        """Return the survey that :meth:`plain` described."""
-        widths = [
-            Narrowest(each["length"], each["exponent"], each["point"] and Point(**each["point"]), each["gain"])
-            for each in data["widths"]
-        ]
-        planes = {int(length): tuple(Point(**point) for point in points) for length, points in data["planes"].items()}
-        return cls(str(data["construction"]), tuple(widths), planes)
+    @property
+    def width_grid(self) -> Grid:
+        """The narrowest certified networks."""
+        title = f"{self.construction}: the narrowest network that is certified for all inputs"
+        return Grid(title, WIDTH_HEADINGS, tuple(map(_width_row, self.widths)), numbers=_numbers(WIDTH_HEADINGS))
+
+    @property
+    def plane_grid(self) -> Grid:
+        """The fewest bits of each code at each length."""
+        title = f"{self.construction}: the fewest bits that are certified for all inputs"
+        rows = tuple(_plane_row(point) for points in self.planes.values() for point in points)
+        return Grid(title, PLANE_HEADINGS, rows, numbers=_numbers(PLANE_HEADINGS))
+
+    def sheet(self) -> Sheet:
+        """Show both tables, the second where a plane was asked for."""
+        return Sheet(grids=tuple(each for each in (self.width_grid, self.plane_grid) if each.rows))
 
 
 def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
@@ -130,31 +132,25 @@ WIDTH_HEADINGS = ("N", "Kc", "p", "width", "addresses", "k", "η", "size in bits
 PLANE_HEADINGS = ("N", "addresses", "k", "width", "fewest bits p", "steps", "η", "size in bits")
 
 
-def width_rows(found: Survey) -> list[tuple[str, ...]]:
-    """Return the narrowest certified networks as text."""
-    rows: list[tuple[str, ...]] = []
-    for each in found.widths:
-        point = each.point
-        start = (str(each.length), str(each.exponent))
-        if point is None:
-            rows.append((*start, "–", "none on the ladder", "–", "–", "–", "–"))
-        else:
-            numbers = (point.precision_bits, point.width, point.code, point.code_width)
-            rows.append((*start, *map(str, numbers), shown_gain(each.gain), str(point.size_bits)))
-    return rows
+def _numbers(headings: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for each in headings if each != "addresses")
 
 
-def plane_rows(found: Survey, length: int) -> list[tuple[str, ...]]:
-    """Return the fewest bits of each code at one length as text."""
-    return [
-        (
-            str(length), point.code, str(point.code_width), str(point.width), str(point.precision_bits),
-            f"2^-{point.bits}", shown_gain(point.gain), str(point.size_bits),
-        )
-        for point in found.planes[length]
-    ]  # fmt: skip
+def _width_row(each: Narrowest) -> tuple[str, ...]:
+    point, start = each.point, (str(each.length), str(each.exponent))
+    if point is None:
+        return (*start, "–", "none on the ladder", "–", "–", "–", "–")
+    numbers = (point.precision_bits, point.width, point.code, point.code_width)
+    return (*start, *map(str, numbers), _shown_gain(each.gain), str(point.size_bits))
 
 
-def shown_gain(gain: str | None) -> str:
+def _plane_row(point: Point) -> tuple[str, ...]:
+    return (
+        str(point.length), point.code, str(point.code_width), str(point.width), str(point.precision_bits),
+        f"2^-{point.bits}", _shown_gain(point.gain), str(point.size_bits),
+    )  # fmt: skip
+
+
+def _shown_gain(gain: str | None) -> str:
     """Return η as a short decimal; the exact fraction is in the JSON."""
     return "theorem's" if gain in (None, "theorem") else f"{float(Fraction(gain)):.4g}"

@@ -64,8 +64,6 @@ class ExportedRecords:
         self._rows_of: dict[Path, tuple[dict[str, list[Row]], dict[str, list[Row]]]] = {}
         self._not_here: dict[str, int] = {}
         self.paths = tuple(file for path in paths for file in run_files(path))
-        if not self.paths:
-            raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
         for path in self.paths:
             if path.suffix == ".json":
                 self._read(path)

@@ -30,7 +30,7 @@ from separatrix.table import (
     attacks,
     learned_by_architecture,
     marks,
-    opened_runs,
+    read_runs,
     trained_models,
 )
 from separatrix.training import StateLimits
@@ -94,18 +94,18 @@ class TrainingSection(RecordedSection[TrainingResults]):
 
         # What a reader adds to a command so that it reads the same records.
         read = "".join(f" --records {quote(short_path(path))}" for path in sources.recorded if run_files(path))
-        with opened_runs(sources) as (runs, files):
-            rows = tuple(experiment_row(each, runs, read) for each in experiments().values())
-            records = runs.all()
-            built_in = _built_in(records)
-            limit = state_limits(runs)
-            asked = [record for record in built_in if record.spec.task == LIMIT_TASK]
-            marked = marks(built_in, runs)
-            listed = f"separatrix runs list{read}"
-            held = {
-                name: Learned(climbs, recorded_origin(behind, "{count} runs", listed))
-                for name, (climbs, behind) in learned_by_architecture(built_in, runs).items()
-            }
+        runs, files = read_runs(sources)
+        rows = tuple(experiment_row(each, runs, read) for each in experiments().values())
+        records = runs.all()
+        built_in = _built_in(records)
+        limit = state_limits(runs)
+        asked = [record for record in built_in if record.spec.task == LIMIT_TASK]
+        marked = marks(built_in, runs)
+        listed = f"separatrix runs list{read}"
+        held = {
+            name: Learned(climbs, recorded_origin(behind, "{count} runs", listed))
+            for name, (climbs, behind) in learned_by_architecture(built_in, runs).items()
+        }
         advance(f"{len(records)} recorded runs")
         return TrainingResults(
             files=tuple(files), runs=len(records), rows=rows, marks=marked, learned=held, state_limit=limit,
