@@ -4,7 +4,7 @@ tracr (the compiler for RASP programs) needs a dimension for each position: 6N +
 6N + 2V + 5 for reversing a string over V symbols. The Delsarte limit is the width that no address code can go below
 with inner products of at most 1/4. The lengths of a construction end where a row takes seconds, so that the whole
 run takes a few minutes. Run with ``python -m benchmarks constructions --write
-docs/construction-sizes.md``; ``python -m tools.size_tables`` then copies the tables that docs/constructions.md shows.
+docs/construction-sizes.md``; ``python -m tools.fill_pages`` then copies the tables that docs/constructions.md shows.
 
 The promised sizes are measured as a user meets them: each is a process of its own that runs ``separatrix certify``, and
 another that runs ``separatrix check`` on what it wrote, with all the time and memory that these took.

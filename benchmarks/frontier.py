@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tools.pages import recorded
 
 from benchmarks.report import Report
+from separatrix.constructions import constructions
 from separatrix.provenance import provenance
 from separatrix.site.frontier_figure import frontier_picture, picture_caption
 from separatrix.site.section import Figure
@@ -65,7 +66,6 @@ form.
 """
 STORE = Path(tempfile.gettempdir()) / "separatrix-frontier.json"
 DRAWN = ("index-lookup", "equality")
-THEOREMS = {"index-lookup": "BHBK24 Theorem 1", "equality": "BHBK24 Theorem 6"}
 
 
 def surveys() -> Iterator[tuple[Survey, float]]:
@@ -104,7 +104,7 @@ def kept_reports() -> Iterator[Report]:
 def tables(found: Survey, figures: list[Figure]) -> tuple[Report, Report]:
     """The narrowest networks, and the fewest bits of each code."""
     name = found.construction
-    title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
+    title = f"{name} ({constructions()[name].theorem})" if name in DRAWN else name
     extent = f"For all inputs of each length, from N = 2^4 to 2^{frontier_powers()[name]}."
     widths = Report(f"{title}: smallest certified width", extent, found.width_grid.columns, figures=figures)
     plane = Report(f"{title}: fewest certified bits", "For each code on the ladder.", found.plane_grid.columns)

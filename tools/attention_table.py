@@ -1,5 +1,5 @@
-"""Other attention in the place of the theorems' own: ``python -m tools.attention_table`` prints the table of the docs
-and ``--write docs/constructions.md`` puts it there.
+"""Other attention in the place of the theorems' own: ``python -m tools.attention_table docs/constructions.md`` puts the
+table there.
 
 Every construction with attention is built with each kind of attention in every head and otherwise the same weights, at
 a length at which all inputs can be tried and at N = 16, and checked. What a cell says holds for every input of the
@@ -7,43 +7,23 @@ length, or comes with an input that fails; where neither is known it says so.
 """
 
 import sys
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
 
-from tools.pages import print_or_write
+from tools.pages import replace_table
 
 from separatrix.certificates import Claim, Verdict, check
 from separatrix.constructions import Built, Options, constructions
+from separatrix.errors import SeparatrixError
 from separatrix.networks import Network
 from separatrix.networks.weights import SCORINGS, Scoring
+from separatrix.tasks import tasks
 
 LONGER = 16
 
 
-@dataclass(frozen=True)
-class Small:
-    """A length and parameters with few enough inputs to try them all."""
-
-    length: int = 6
-    parameters: tuple[tuple[str, Any], ...] = ()
-
-
-SMALL = {
-    "associative-recall": Small(3),
-    "directed-3-cycle": Small(4),
-    "dyck-float": Small(4),
-    "index-lookup": Small(4, (("alphabet", 3),)),
-    "match2": Small(3, (("modulus", 7),)),
-    "match2-code": Small(3, (("modulus", 7),)),
-    "match3": Small(3, (("modulus", 7),)),
-    "match3-heads": Small(3, (("modulus", 7),)),
-    "match3-last": Small(4, (("modulus", 7),)),
-    "match3-local": Small(3, (("modulus", 7), ("window", 1))),
-    "mqar": Small(4),
-    "nearest-neighbour": Small(4, (("points", "hypercube"), ("dimension", 3), ("margin", "1/3"))),
-    "sparse-averaging": Small(3, (("sparsity", 2), ("resolution", 1))),
-}
+SHORT, MOST_INPUTS = 6, 4096
+"""All inputs are tried at the largest length up to this one that has no more inputs than that."""
 
 
 @cache
@@ -53,10 +33,18 @@ def names() -> tuple[str, ...]:
 
 
 def small(name: str, kind: Scoring | None) -> Built:
-    """A construction at its small length."""
-    chosen = SMALL.get(name, Small())
-    options = Options(attention=kind, parameters=dict(chosen.parameters))
-    return constructions()[name].build(chosen.length, options)
+    """A construction at a length at which all inputs can be tried, with its task's own small parameters."""
+    construction = constructions()[name]
+    task = tasks()[construction.task_name]
+    options = Options(attention=kind, parameters=dict(task.small))
+    for length in range(SHORT, 0, -1):
+        try:
+            built = construction.build(length, options)
+        except SeparatrixError:
+            continue
+        if built.task.space(length).count <= MOST_INPUTS:
+            return built
+    raise SeparatrixError(f"{name} has more than {MOST_INPUTS} inputs at every length; give its task small parameters")
 
 
 def verdict_of(built: Built) -> Verdict:
@@ -86,4 +74,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(print_or_write(table(), sys.argv[1:]))
+    replace_table(Path(sys.argv[1]), table())

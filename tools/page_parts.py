@@ -13,7 +13,6 @@ from typing import Any
 from tools import (
     bound_campaign,
     code_tables,
-    construction_table,
     gpu_figure_page,
     gpu_tables,
     real_caches,
@@ -255,6 +254,16 @@ def serve_table() -> str:
 # -- docs/constructions.md, docs/gpu-notes.md ------------------------------------------------------------
 
 
+def construction_table() -> str:
+    """All constructions with their theorems and deviations."""
+    rows: list[list[str]] = []
+    for name, each in constructions().items():
+        variants = ", ".join(f"`{variant}`" for variant in each.variants if variant != "repaired")
+        rows.append([f"`{name}`", each.theorem, each.statement, "; ".join(each.deviations) or "–", variants or "–"])
+    headings = ["construction", "theorem", "statement", "where it deviates", "other variants"]
+    return markdown_table(headings, rows, left=5)
+
+
 def copied(number: int) -> Callable[[], str]:
     """A measured table that docs/constructions.md shows too."""
     return lambda: size_tables.shared()[number]
@@ -421,7 +430,7 @@ PARTS: tuple[Part, ...] = (
     *gpu_speeds(),
     *code_tables.PARTS,
     Table("docs/theorems.md", theorems_table, "| claim | as | name and file |"),
-    Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
+    Table("docs/constructions.md", construction_table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.claims_table, "| claims about | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | content |"),

@@ -143,13 +143,3 @@ def markdown_table(headings: Iterable[object], rows: Iterable[Iterable[object]],
     rule = "".join("---|" if number < left else "---:|" for number in range(len(shown)))
     lines = [f"| {' | '.join(map(str, row))} |" for row in (shown, *rows)]
     return "\n".join([lines[0], f"|{rule}", *lines[1:]])
-
-
-def print_or_write(table: str, arguments: list[str]) -> int:
-    """Print a table, or with ``--write PAGE`` put it into a page."""
-    if arguments[:1] == ["--write"] and len(arguments) == 2:
-        replace_table(Path(arguments[1]), table)
-        print(f"filled {arguments[1]}")
-    else:
-        print(table)
-    return 0

@@ -1,14 +1,11 @@
-"""The tables of docs/constructions.md that a benchmark measured: ``python -m tools.size_tables`` copies them.
+"""The tables of docs/constructions.md that a benchmark measured.
 
 ``python -m benchmarks constructions --write docs/construction-sizes.md`` measures; every table of docs/constructions.md
 that has the header of one there becomes the same table, so that both pages have the numbers of one run.
 """
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-from tools.pages import replace_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MEASURED, SHOWN = DOCS / "construction-sizes.md", DOCS / "constructions.md"
@@ -29,16 +26,3 @@ def shared() -> list[str]:
     """The measured tables whose header is in the other page too."""
     headers = {table.splitlines()[0] for table in tables(SHOWN)}
     return [table for table in tables(MEASURED) if table.splitlines()[0] in headers]
-
-
-def main() -> int:
-    """Copy the tables."""
-    found = shared()
-    for table in found:
-        replace_table(SHOWN, table)
-    print(f"filled {len(found)} tables of docs/{SHOWN.name}")
-    return 0 if found else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,4 @@
-"""How much code has to be trusted for a certificate: ``python -m tools.trusted_code`` prints the table of the docs
-and ``--write docs/constructions.md`` puts it there.
+"""How much code has to be trusted for a certificate: tables of docs/constructions.md and docs/kernel.md.
 
 For each method these are the checker, what a claim and a verdict are, the method's own file and every file of the room
 ``certificates`` that these import, directly or not; read off the source. Left out is the search for counterexamples
@@ -8,12 +7,10 @@ networks' evaluation and the tasks are trusted as well; they say what a claim me
 """
 
 import ast
-import sys
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-
-from tools.pages import print_or_write
 
 from separatrix.certificates import Claim, check, methods
 from separatrix.certificates.kernel_files import kernel_files
@@ -26,44 +23,6 @@ KERNEL_FOLDER = SOURCE / "separatrix_kernel"
 CERTIFICATES = "separatrix.certificates"
 LARGEST = 700
 LONGEST_SMALL = 40
-KERNEL_FILES = {
-    "reading.py": "strict JSON and safetensors",
-    "numbers.py": "fixed point, certified exponential, attention weights",
-    "network.py": "networks as data, strictly parsed",
-    "evaluation.py": "evaluation of a network on one input: the meaning of claims",
-    "specification.py": "inputs and correct answers as data",
-    "rules.py": "rules: enumeration and automaton; what a claim is",
-    "layers.py": "rule: one statement for each layer",
-    "embedding.py": "tokens and positions with equal embeddings",
-    "attention.py": "rule: attention weights fixed by positions",
-    "boxes.py": "feed-forwards and readouts on boxes",
-    "content.py": "rule: groups of keys, where keys depend on tokens or edges",
-    "fetching.py": "rule: a second layer that fetches labels",
-    "matching.py": "rules: pairs, cycles and recall",
-    "points.py": "points and the label of the nearest one, as data",
-    "nearest.py": "rule: the label of the nearest point",
-    "windows.py": "rule: sums of tokens near each other",
-    "powers.py": "rule: answers decoded from power sums",
-    "counting.py": "rule: a second layer that counts",
-    "prefixes.py": "rule: causal networks that flag errors",
-    "floats.py": "float32 in integers, sums in order",
-    "running.py": "rule: running sums in float32",
-    "checker.py": "from a folder to a verdict",
-    "balls.py": "trained weights: balls around exact numbers and float32",
-    "transformer.py": "trained weights: a Transformer of one or two layers, strictly parsed",
-    "heads.py": "trained weights: a layer's attention at the last position, over all texts",
-    "answers.py": "trained weights: feed-forward, norms and margins after it",
-    "lookup.py": "trained weights: rule for lookups",
-    "two_layers.py": "trained weights: rule for lookups with two layers",
-    "thresholds.py": "trained weights: rule for counts of conditions",
-    "cells.py": "trained weights: a step of RNN, GRU and LSTM on boxes",
-    "selective.py": "trained weights: a step of Mamba on boxes, and its margins",
-    "words.py": "trained weights: rule for words of every length",
-    "trained.py": "trained weights: from a folder to a verdict",
-    "__main__.py": "the command",
-    "__init__.py": "a docstring only",
-}
-KERNEL_ORDER = tuple(KERNEL_FILES)
 OTHER_CLAIMS = {
     "enumeration": "at most 65,536 inputs, of any network",
     "lookup": "trained: lookups of one layer",
@@ -171,17 +130,20 @@ def table() -> str:
 def kernel_lines() -> dict[str, tuple[int, int]]:
     """Lines of code and all lines of every file of the kernel: nothing else of the project runs when it decides."""
     files = sorted(KERNEL_FOLDER.glob("*.py"))
-    return {
-        file.name: (code_lines(file), len(file.read_text(encoding="utf-8").splitlines()))
-        for file in sorted(files, key=lambda each: KERNEL_ORDER.index(each.name))
-    }
+    return {file.name: (code_lines(file), len(file.read_text(encoding="utf-8").splitlines())) for file in files}
+
+
+def content(name: str) -> str:
+    """The first sentence of a kernel file's docstring, or what is before its colon."""
+    text = ast.get_docstring(ast.parse((KERNEL_FOLDER / name).read_text(encoding="utf-8"))) or ""
+    return re.split(r"[:.](?:\s|$)", " ".join(text.split()), maxsplit=1)[0].replace("``", "`")
 
 
 def kernel_table() -> str:
     """The table of the kernel's files in Markdown."""
     found = kernel_lines()
     rows = ["| file of the kernel | content | lines of code | all lines |", "|---|---|---:|---:|"]
-    rows += [f"| `{name}` | {KERNEL_FILES[name]} | {code} | {every} |" for name, (code, every) in found.items()]
+    rows += [f"| `{name}` | {content(name)} | {code} | {every} |" for name, (code, every) in found.items()]
     code, every = (sum(each[side] for each in found.values()) for side in (0, 1))
     return "\n".join([*rows, f"| all | | {code:,} | {every:,} |"])
 
@@ -214,7 +176,3 @@ def claims_table() -> str:
         f"| all: the common ones | {len(always)} | {', '.join(f'`{name}.py`' for name in sorted(always))} | | |"
     )
     return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    sys.exit(print_or_write(table(), sys.argv[1:]))

@@ -5,6 +5,8 @@ from separatrix.api.comparing import compare as compare
 from separatrix.api.datasets import dataset as dataset
 from separatrix.api.examples import Sampled as Sampled
 from separatrix.api.examples import sample as sample
+from separatrix.api.listing import CATALOGS as CATALOGS
+from separatrix.api.listing import listing as listing
 from separatrix.api.models import described as described
 from separatrix.api.numbers import exponent_for_bits as exponent_for_bits
 from separatrix.api.numbers import find_code as find_code

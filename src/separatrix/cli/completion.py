@@ -1,89 +1,51 @@
 """What the shell offers when Tab is pressed: names from the catalogs that begin so. Catalogs load only then."""
 
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, TypeAlias
 
-def complete_task(incomplete: str) -> list[tuple[str, str]]:
-    """Return the names of tasks, with their titles.
+Complete: TypeAlias = Callable[[str], list[tuple[str, str]]]
+"""From the beginning of a name to the names that begin so, each with its title."""
 
-    >>> complete_task("dy")
+
+def completing(names: Callable[[], Iterable[tuple[str, str]]]) -> Complete:
+    """Return a function that offers some names, which load when it is called.
+
+    >>> completing(lambda: [("dyck", "Bounded Dyck languages"), ("mqar", "Recall")])("dy")
     [('dyck', 'Bounded Dyck languages')]
     """
-    from separatrix.tasks import tasks
 
-    return [(name, task.title) for name, task in tasks().items() if name.startswith(incomplete)]
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        return [(name, title) for name, title in names() if name.startswith(incomplete)]
+
+    return complete
 
 
-def complete_construction(incomplete: str) -> list[tuple[str, str]]:
-    """Return the names of constructions, with their titles.
+def catalog_names(room: str, catalog: str) -> Iterable[tuple[str, str]]:
+    """Yield the names of a room's catalog, with the titles of those that have one.
 
-    >>> complete_construction("index")
-    [('index-lookup', 'Index lookup, one layer')]
+    >>> dict(catalog_names("arithmetic", "families"))["trace"] != ""
+    True
     """
-    from separatrix.constructions import constructions
+    found: Any = getattr(import_module(f"separatrix.{room}"), catalog)
+    entries: Any = found() if callable(found) else found
+    for name in entries:
+        yield name, "" if isinstance(entries, tuple) else getattr(entries[name], "title", "")
 
-    return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
 
-
-def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
-    """Return the names of experiments, with their titles; from their table, because the catalog takes longer.
-
-    >>> complete_experiment("figure2-l")
-    [('figure2-left', 'Index lookup: accuracy against length')]
-    """
+def experiment_names() -> Iterable[tuple[str, str]]:
+    """Yield the names of experiments, with their titles; from their table, because the catalog takes longer."""
     from separatrix.catalog_names import names_in_table
 
-    found = names_in_table("training/experiments/experiments.toml", ("name", "title"))
-    return [(each["name"], each["title"]) for each in found if each["name"].startswith(incomplete)]
+    for each in names_in_table("training/experiments/experiments.toml", ("name", "title")):
+        yield each["name"], each["title"]
 
 
-def complete_figure(incomplete: str) -> list[tuple[str, str]]:
-    """Return what can be drawn: experiments, and the one figure that no paper has.
-
-    >>> complete_figure("state-l")
-    [('state-limit', 'Learned against impossible')]
-    """
-    own = [("state-limit", "Learned against impossible")] if "state-limit".startswith(incomplete) else []
-    return complete_experiment(incomplete) + own
-
-
-def complete_family(incomplete: str) -> list[str]:
-    """Return the names of families of sign codes.
-
-    >>> complete_family("tr")
-    ['trace']
-    """
-    from separatrix.arithmetic import families
-
-    return [name for name in families() if name.startswith(incomplete)]
-
-
-def complete_numbers(incomplete: str) -> list[str]:
-    """Return the arithmetics that a model can be asked about.
-
-    >>> complete_numbers("float3")
-    ['float32']
-    """
-    from separatrix.bounds import NUMBERS
-
-    return [name for name in NUMBERS if name.startswith(incomplete)]
-
-
-def complete_model(incomplete: str) -> list[str]:
-    """Return the classes of models that bounds speak about.
-
-    >>> complete_model("tr")
-    ['transformer-1layer', 'transformer-2layer']
-    """
-    from separatrix.bounds import MODELS
-
-    return [model for model in MODELS if model.startswith(incomplete)]
-
-
-def complete_preset(incomplete: str) -> list[str]:
-    """Return the names of published models.
-
-    >>> complete_preset("mamba-130")
-    ['mamba-130m']
-    """
-    from separatrix.capacities import presets
-
-    return [name for name in presets() if name.startswith(incomplete)]
+complete_task = completing(lambda: catalog_names("tasks", "tasks"))
+complete_construction = completing(lambda: catalog_names("constructions", "constructions"))
+complete_experiment = completing(experiment_names)
+complete_figure = completing(lambda: [*experiment_names(), ("state-limit", "Learned against impossible")])
+complete_family = completing(lambda: catalog_names("arithmetic", "families"))
+complete_numbers = completing(lambda: catalog_names("bounds", "NUMBERS"))
+complete_model = completing(lambda: catalog_names("bounds", "MODELS"))
+complete_preset = completing(lambda: catalog_names("capacities", "presets"))
