@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 if TYPE_CHECKING:
     from rich.console import Console
 
-Tone: TypeAlias = Literal["", "good", "bad", "doubt"]
-COLOURS: dict[Tone, str] = {"": "", "good": "green", "bad": "red", "doubt": "yellow"}
+Tone: TypeAlias = Literal["", "good", "bad", "doubt", "alice", "bob"]
+COLOURS: dict[Tone, str] = {
+    "": "", "good": "green", "bad": "red", "doubt": "yellow", "alice": "cyan", "bob": "magenta",
+}  # fmt: skip
 STYLE = (
     "<style>.sx{font-family:system-ui,sans-serif;color:inherit}.sx table{border-collapse:collapse;margin:.4em 0}"
     ".sx td,.sx th{text-align:left;vertical-align:top;padding:.15em .7em;border-bottom:1px solid #8884}"
-    ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}"
-    "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}}"
+    ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}.sx .alice{color:#00639b}"
+    ".sx .bob{color:#a0447b}"
+    "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}"
+    ".sx .alice{color:#5cb8f0}.sx .bob{color:#e89ac7}}"
     ".sx svg{max-width:100%;height:auto}.sx .wide{overflow-x:auto}"
     ".sx .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24em),1fr));gap:.8em}"
     ".sx td.number,.sx th.number{text-align:right;font-variant-numeric:tabular-nums}</style>"

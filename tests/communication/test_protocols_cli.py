@@ -79,7 +79,7 @@ def test_a_network_file(call, tmp_path):
         assert data["arithmetic"] == "fixed:N=6,Kc=2,nearest"
     code, out, _ = call(str(tmp_path), "--seed", "5")
     assert code == 0
-    assert re.search(r"^input( \d){6}$", out, re.MULTILINE), "without a task its numbers are shown"
+    assert re.search(r"^│ input +│( \d){6} +│$", out, re.MULTILINE), "without a task its numbers are shown"
 
 
 @pytest.mark.parametrize(

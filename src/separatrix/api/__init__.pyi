@@ -1,7 +1,10 @@
+from separatrix.api.attacking import attack as attack
 from separatrix.api.bounding import bound as bound
 from separatrix.api.certifying import certify as certify
 from separatrix.api.certifying import check as check
 from separatrix.api.comparing import compare as compare
+from separatrix.api.conversing import Conversed as Conversed
+from separatrix.api.conversing import Subject as Subject
 from separatrix.api.datasets import dataset as dataset
 from separatrix.api.examples import Sampled as Sampled
 from separatrix.api.examples import sample as sample

@@ -1,7 +1,6 @@
 """What ``separatrix protocol`` runs: a network, built or read from a file, and one input of it."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,29 +8,18 @@ from separatrix.cli.construction_options import options_from, rounding_named
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
-    from separatrix.arithmetic import Arithmetic
+    from separatrix.api import Subject
     from separatrix.certificates import Claim
     from separatrix.networks import AnyNetwork, Integers
-    from separatrix.tasks import Task
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The network to run and where its inputs come from; a network file without a certificate has no task."""
-
-    name: str
-    network: "AnyNetwork"
-    arithmetic: "Arithmetic"
-    task: "Task | None"
-    length: int
 
 
 def subject_named(
     name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str | None,
     settings: list[str],
-) -> Subject:  # fmt: skip
+) -> "Subject":  # fmt: skip
     """Return the construction of this name, built as the options say, or the network in a file or folder of this
     name."""
+    from separatrix.api import Subject
     from separatrix.arithmetic import FixedPoint, arithmetic_named
 
     other = None if arithmetic is None else arithmetic_named(arithmetic)
@@ -76,7 +64,7 @@ def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
     return claim if claim is not None and claim.task.positions(claim.length) == network.positions else None
 
 
-def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, int | None]":
+def input_of(subject: "Subject", text: str | None, seed: int) -> "tuple[Integers, int | None]":
     """Return the cells of one input, and the last position at which the task asks for an answer."""
     import numpy
 
