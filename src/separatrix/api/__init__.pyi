@@ -1,5 +1,7 @@
 from separatrix.api.attacking import attack as attack
 from separatrix.api.bounding import bound as bound
+from separatrix.api.catalog_rows import CATALOGS as CATALOGS
+from separatrix.api.catalog_rows import listing as listing
 from separatrix.api.certifying import certify as certify
 from separatrix.api.certifying import check as check
 from separatrix.api.comparing import compare as compare
@@ -8,8 +10,6 @@ from separatrix.api.conversing import Subject as Subject
 from separatrix.api.datasets import dataset as dataset
 from separatrix.api.examples import Sampled as Sampled
 from separatrix.api.examples import sample as sample
-from separatrix.api.listing import CATALOGS as CATALOGS
-from separatrix.api.listing import listing as listing
 from separatrix.api.models import described as described
 from separatrix.api.numbers import exponent_for_bits as exponent_for_bits
 from separatrix.api.numbers import find_code as find_code
