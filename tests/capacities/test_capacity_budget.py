@@ -174,7 +174,9 @@ def test_the_index_of_weights_says_what_they_take(tmp_path, capsys):
 def test_every_preset_has_a_card(capsys):
     for name in presets():
         found = capacity(describe(name), only=("mqar",))
-        assert found.memory.fixed + found.memory.per_token > 0
+        encoder = found.model.family == "bert"
+        assert (found.memory.fixed + found.memory.per_token > 0) != encoder
+        assert all(layer.uncached for layer in found.model.layers) == encoder
         assert list(found.bytes_at.values()) == sorted(found.bytes_at.values())
         assert bool(found.needs) == (found.memory.grows and found.model.causal)
 

@@ -380,7 +380,6 @@ def test_minimax_files_list_their_layers_by_numbers():
         ("nemotron_h", {"layers_block_type": None}, "missing hybrid_override_pattern"),
         ("nemotron_h", {"layers_block_type": ["mlp"]}, "none that mixes positions"),
         ("nemotron_h", {"hybrid_override_pattern": "MX"}, "hybrid_override_pattern is 'MX'"),
-        ("bamba", {"attn_layer_indices": [4]}, "names layer 4 of 4"),
         ("bamba", {"mamba_d_head": 9}, "mamba_d_head is 9"),
         ("qwen3_next", {"layer_types": ["full_attention"]}, "layer_types lists 1 layer "),
         ("zamba2", {"layers_block_type": ["hybrid"]}, "layers_block_type lists 1 layer "),

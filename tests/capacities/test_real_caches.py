@@ -53,7 +53,7 @@ def test_bytes_of_the_card_are_those_of_the_cache(kind):
     card, model = describe(fields_of(config)), made_model(kind, config)
     held = [size(kept(model, length)) for length in LENGTHS]
     ours = [bytes_at(card, length) for length in LENGTHS]
-    assert held[0] > 0
+    assert (held[0] > 0) != all(layer.uncached for layer in card.layers)
     if kind in EXCEPTIONS:
         assert held != ours, "it is no exception any more"
         assert all(real <= given for real, given in zip(held, ours, strict=True))
@@ -73,6 +73,39 @@ def reads_ahead(model) -> bool:
     with torch.no_grad():
         first, second = (model(input_ids=each, use_cache=False).logits[0, :14] for each in (text, other))
     return not torch.allclose(first, second, atol=1e-4 * float(first.abs().max()))
+
+
+ENCODERS = [kind for kind in model_types()["bert"].model_types if kind in built_types()]
+
+
+@pytest.mark.parametrize("kind", [*ENCODERS, "openai-gpt", "xlm"])
+def test_what_is_computed_again_for_each_token_keeps_nothing(kind):
+    import separatrix
+
+    config = config_of(kind, is_decoder=False) if kind in ENCODERS else config_of(kind)
+    found = separatrix.capacity(made_model(kind, config), LENGTHS)
+    assert found.by_config
+    assert found.agrees
+    assert set(found.bytes_at.values()) == {0}
+    assert memory(found.card.model).complete
+    assert not found.card.limits or {each.scope for each in found.card.limits} == {"one layer alone"}
+    assert not found.card.needs
+
+
+def test_cpmant_is_given_the_whole_text_at_each_call():
+    """Its forward pass slices off what its cache has: given the next token alone, nothing is left of it."""
+    import torch
+
+    config = config_of("cpmant")
+    model, card = made_model("cpmant", config), describe(fields_of(config))
+    text = (torch.arange(9) % 29 + 3).reshape(1, 9)
+    whole = alone = None
+    with torch.no_grad():
+        for length in range(1, 10):
+            whole = model(input_ids=text[:, :length], past_key_values=whole, use_cache=True).past_key_values
+            assert size(whole) == bytes_at(card, length)
+            alone = model(input_ids=text[:, length - 1 : length], past_key_values=alone, use_cache=True).past_key_values
+            assert size(alone) == bytes_at(card, 1)
 
 
 RANDOM_SIZES: dict[str, tuple[int | bool, ...]] = {
@@ -173,6 +206,17 @@ AS_WRITTEN = (
     ("zaya", {"cca_time0": 3, "cca_time1": 5}),
     ("jetmoe", {"num_experts_per_tok": 2, "num_local_experts": 2}),
     ("gemma3_text", {"_sliding_window_pattern": 1}),
+    ("gemma3_text", {"use_bidirectional_attention": True, "sliding_window": 6}),
+    ("gemma4_text", {"use_bidirectional_attention": "all", "sliding_window": 6, "num_kv_shared_layers": 0}),
+    ("mistral", {"sliding_window": 1}),
+    ("moshi", {"sliding_window": 1}),
+    ("deepseek_v4", {"sliding_window": 1}),
+    ("llama4_text", {"attention_chunk_size": 1}),
+    ("mimo_v2_flash", {"sliding_window": 1}),
+    ("minimax", {"sliding_window": 3}),
+    ("nemotron_h", {"sliding_window": 3, "layers_block_type": ["mamba", "attention", "mlp"]}),
+    ("bamba", {"attn_layer_indices": [1, 9]}),
+    ("bert", {"hidden_size": 4, "num_attention_heads": 4}),
     ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
     ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
 )  # fmt: skip

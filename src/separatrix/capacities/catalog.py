@@ -98,7 +98,7 @@ def inside() -> Mapping[str, str]:
 def refused_types() -> Mapping[str, str]:
     """Types that are known and not described, and why.
 
-    >>> "reformer" in refused_types()
+    >>> "blt" in refused_types()
     True
     """
     return MappingProxyType(tomllib.loads(_text(TABLE))["refused"])

@@ -29,6 +29,7 @@ from separatrix.capacities.number_formats import FORMATS, WIDEST, guessed_bits
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
+TRANSFORMERS = "transformers 5.22"
 STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 """Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
 BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
@@ -97,8 +98,8 @@ class Family:
     one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it means.
     ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
     words, ``source`` where it is from, ``evidence`` how it was checked, ``not_run`` types of which no model was run.
-    ``recognised_by``: fields that a file without ``model_type`` has. ``state_space``: its recurrent layers are
-    state-space models of Mamba's kind.
+    ``rotary``: whether rotary positions turn the keys. ``recognised_by``: fields that a file without ``model_type``
+    has. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Family:
     layers: str
     state: str
     source: str
-    code: str = "transformers 5.22"
+    code: str = TRANSFORMERS
     evidence: Evidence = "executed"
     not_run: tuple[str, ...] = ()
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -123,6 +124,7 @@ class Family:
     causal: str = "True"
     state_format: str = "''"
     state_space: bool = False
+    rotary: bool = True
     recognised_by: tuple[str, ...] = ()
 
     def describe(self, raw: Mapping[str, Any], name: str, source: str = "", given_type: str = "") -> ModelDescription:
@@ -343,33 +345,37 @@ class Reader:
     def layer(self, rule: LayerRule) -> LayerDescription:
         """One layer of a kind."""
         window = None if rule.window is None else self.whole(rule.window)
-        if window == 0:
-            raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
         heads, groups, head_width = map(self.whole, (rule.heads, rule.key_value_heads, rule.head_width))
-        check_heads(self.raw, heads, groups, head_width)
+        check_heads(self.raw, heads, groups, head_width, rotary=self.family.rotary)
         parts = [self._part(part) for part in rule.parts if self.value(part.when)]
+        alone = window == 0
         return LayerDescription(
-            kind=rule.kind,
-            name=self.filled(rule.name),
+            kind="attention" if alone else rule.kind,
+            name=f"{self.filled(rule.name)}{' to the position itself, all positions kept' if alone else ''}",
             width=self.whole(rule.width),
             heads=heads,
             head_width=head_width,
             key_value_heads=groups,
-            window=window,
-            softmax=rule.softmax,
+            window=window or None,
+            softmax=rule.softmax and not alone,
             state=tuple(part for part in parts if not part.grows),
             cache=tuple(part for part in parts if part.grows),
+            uncached=not parts,
         )
 
     def _part(self, rule: PartRule) -> StatePart:
-        size = self.whole(rule.size)
+        size, per, unread = self.whole(rule.size), rule.per, self.whole(rule.unread)
         numbers, formula = self.whole(rule.numbers), words(rule.numbers, self._lookup)
-        entries = {"window": size, "rest": size - 1}.get(rule.per)
+        if per == "window" and size == 0:
+            if self.family.code != TRANSFORMERS:
+                raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
+            # It cuts a cache to its last w − 1 positions, and an array to its last 0 is the whole array.
+            per = "token"
+        entries = {"window": size, "rest": size - 1}.get(per)
         if entries is not None:
             numbers, formula = numbers * entries, f"{formula} × {entries}"
         return StatePart(
-            rule.name, numbers, formula, rule.running, rule.number_format, rule.per, size, self.whole(rule.unread),
-            rule.or_wider,
+            rule.name, numbers, formula, rule.running, rule.number_format, per, size, unread, rule.or_wider
         )  # fmt: skip
 
 

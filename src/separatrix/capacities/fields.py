@@ -123,7 +123,7 @@ def trained_length(raw: Mapping[str, Any]) -> int | None:
     return next((found for each in LENGTH_FIELDS if (found := _size_or_none(raw.get(each)))), None)
 
 
-def check_heads(raw: Mapping[str, Any], heads: int, groups: int, width: int) -> None:
+def check_heads(raw: Mapping[str, Any], heads: int, groups: int, width: int, *, rotary: bool) -> None:
     """Refuse heads that keys and values do not divide, and rotary positions that turn a single number of a head.
 
     Rotary positions turn numbers in pairs; of a single one ``transformers`` makes two, so that keys are wider than
@@ -135,7 +135,7 @@ def check_heads(raw: Mapping[str, Any], heads: int, groups: int, width: int) -> 
     stated = cast("Mapping[str, object]", nested) if isinstance(nested, Mapping) else raw
     part = stated.get("partial_rotary_factor", raw.get("partial_rotary_factor"))
     turned = width * part if isinstance(part, int | float) and 0 < part <= 1 else width
-    if heads and 1 <= turned < 2:
+    if rotary and heads and 1 <= turned < 2:
         raise SeparatrixError(
             f"heads of width {width}, of which rotary positions turn one number, are not described; give wider heads"
         )

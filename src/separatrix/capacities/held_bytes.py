@@ -52,18 +52,18 @@ def memory(model: ModelDescription, given: int | None = None) -> Memory:
     fixed = growing = 0
     every = 1
     for _, part in _parts(model):
-        if part.grows:
+        if part.per == "every":
             every = max(every, part.size)
     for layer, part in _parts(model):
         bits = kept_bits(model, part, given) * layer.count
-        if part.per == "token":
+        if part.per in ("token", "beyond"):
             growing += bits * part.numbers * every
         elif part.per == "every":
             growing += bits * part.numbers * (every // part.size)
         else:
             fixed += bits * (part.numbers + part.unread)
     # Layers of attention that this package trains have no cache: it reads whole texts.
-    stated = all(layer.kind != "unstated" and (layer.state or layer.cache or layer.shared) for layer in model.layers)
+    stated = all(layer.state or layer.cache or layer.shared or layer.uncached for layer in model.layers)
     return Memory(-(-fixed // 8), -(-growing // 8), every, stated)
 
 

@@ -25,9 +25,10 @@ Kind: TypeAlias = Literal["recurrent", "local-attention", "attention", "graph-at
 Evidence: TypeAlias = Literal["executed", "published", "given", "guess"]
 """How what a model keeps was checked: against the caches of running models of its type; by published formulas and code
 that was read; not, because a person described it; not, because its type is not known and its fields are the usual."""
-Per: TypeAlias = Literal["sequence", "window", "rest", "once", "token", "every"]
+Per: TypeAlias = Literal["sequence", "window", "rest", "once", "token", "beyond", "every"]
 """How an array fills up: at once; with the last ``size`` tokens; with those since the last multiple of ``size``; once
-``size`` tokens are read; by an entry for each token; by an entry for each ``size`` tokens."""
+``size`` tokens are read; by an entry for each token; the same, and nothing up to ``size`` tokens; by an entry for each
+``size`` tokens."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class StatePart:
     @property
     def grows(self) -> bool:
         """Whether it becomes larger with every text that is longer."""
-        return self.per in ("token", "every")
+        return self.per in ("token", "beyond", "every")
 
     def held(self, length: int) -> int:
         """The numbers in memory after so many tokens, those that are never read again included.
@@ -77,6 +78,8 @@ class StatePart:
                 return self.numbers if length >= self.size else 0
             case "token":
                 return self.numbers * length
+            case "beyond":
+                return self.numbers * length if length > self.size else 0
             case "every":
                 return self.numbers * (length // self.size)
 
@@ -89,7 +92,8 @@ class LayerDescription:
     ``window`` is the number of *earlier* positions a local attention sees. ``state`` are the arrays of bounded size,
     ``cache`` those that grow. ``softmax``: whether the heads are those of BHBK24 §2, which read every position, so that
     Theorem 4's protocol covers the layer; a head that chooses some positions or subtracts two averages is another.
-    ``shared``: it reads the cache of an earlier layer and keeps nothing.
+    ``shared``: it reads the cache of an earlier layer and keeps nothing. ``uncached``: its code keeps nothing either,
+    such as one that computes the whole text again for each token.
     """
 
     kind: Kind
@@ -103,6 +107,7 @@ class LayerDescription:
     cache: tuple[StatePart, ...] = ()
     softmax: bool = True
     shared: bool = False
+    uncached: bool = False
     count: int = 1
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ LENGTHS = (3, 17, 64)
 """Lengths at which a model is run where none are given: odd ones show what is kept for every so many tokens."""
 LARGEST_LENGTH = 1 << 24
 COUNTERS = ("_sliding_window_tensor", "seqlen_offset", "cumulative_length")
-KEPT_IN = ("past_key_values", "cache_params", "state", "mems")
+KEPT_IN = ("past_key_values", "cache_params", "state", "mems", "past_buckets_states")
 """Where the outputs of models of transformers hold what they continue from."""
 HELD = {8: "float64", 4: "float32", 2: "float16"}
 """A format of as many bytes; only their number counts."""
@@ -105,6 +105,8 @@ def capacity(
     held = _compared(chosen, found)
     name = str(model.spec) if isinstance(model, SequenceModel) else type(model).__name__
     known = None if keeps else _by_config(model)
+    if not (held or keeps) and (known is None or any(bytes_at(known, each) for each in chosen)):
+        raise SeparatrixError(f"{type(model).__name__} keeps nothing that it hands out; give keeps")
     description_used = known or _described(name, held, chosen, model)
     sizes = {each: sum(map(_bytes, (array for _, array in some))) for each, some in zip(chosen, found, strict=True)}
     return Measured(name, sizes, held, card_of(description_used, length=length), known is not None)
@@ -163,7 +165,7 @@ def _of_ours(model: SequenceModel, length: int) -> object:
 
 
 def kept(model: Any, length: int) -> Any:
-    """Return what a model of transformers keeps of a text of a length."""
+    """Return what a model of transformers keeps of a text of a length; None where it hands out nothing."""
     device = next(model.parameters()).device
     ids = (torch.arange(length, device=device) % 29 + 3).reshape(1, length)
     given = {}
@@ -178,10 +180,7 @@ def kept(model: Any, length: int) -> Any:
     if given:
         blocks = [layer.temporal_block for layer in model.model.layers if hasattr(layer.temporal_block, "rg_lru")]
         return [given, [(each.rg_lru.recurrent_states, each.conv1d_state) for each in blocks]]
-    name = next((each for each in KEPT_IN if found.get(each) is not None), None)
-    if name is None:
-        raise SeparatrixError(f"{model.config.model_type} keeps nothing that it hands out; give keeps")
-    return found[name]
+    return next((found[each] for each in KEPT_IN if found.get(each) is not None), None)
 
 
 # -- weighing -----------------------------------------------------------------------------------------------------
@@ -286,6 +285,7 @@ def _described(name: str, held: tuple[Held, ...], lengths: list[int], model: nn.
         number_format="float16",
         number_format_from="the smallest that is counted",
         source=f"measured at {shown} tokens",
+        code=name,
         notes=(f"measured at {shown} tokens: what has one size there is taken to have it at every length.",),
     )
 
@@ -296,4 +296,6 @@ def _part(each: Held, held: int, *, running: bool) -> StatePart:
     wide = 4 if "complex64" in each.number_format else 8 if "complex" in each.number_format else 0
     wide = wide or next((n for n, name in HELD.items() if name.removeprefix("float") in each.number_format), 2)
     wide = wide if held % wide == 0 else 2
-    return StatePart(each.path, -(-held // wide), f"{held} bytes", running=running, number_format=HELD[wide], per=per)
+    return StatePart(
+        each.path or "state", -(-held // wide), f"{held} bytes", running=running, number_format=HELD[wide], per=per
+    )
