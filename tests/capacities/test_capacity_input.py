@@ -64,7 +64,7 @@ FLA = {"model_type": "gla", "num_heads": 2}
         ({"model_type": "gru", "proj_size": 2}, ["proj_size 2 is only for an lstm"]),
         ({**DECODER, "num_key_value_heads": 4}, ["4 heads of keys and values do not divide 2"]),
         ({**DECODER, "sliding_window": 0}, ["sliding_window is 0"]),
-        ({**DECODER, "sliding_window": 1}, ["a window of 1"]),
+        ({**DECODER, "model_type": "transformer", "num_heads": 4, "window_size": 1}, ["a window of 1"]),
         ({**DECODER, "sliding_window": 8, "per_layer_config": {"0": {"sliding_window": None}}}, ["do not go together"]),
         ({**DECODER, "model_type": "llama4_text", "no_rope_layers": [1]}, ["no_rope_layers is [1]"]),
         ({**DECODER, "model_type": "kimi_linear", "linear_attn_config": "x"}, ["linear_attn_config is 'x'", "object"]),
@@ -73,7 +73,7 @@ FLA = {"model_type": "gla", "num_heads": 2}
         ({**FLA, "attn": [{"layers": [9], "num_heads": 2}]}, ["attn names layer 9 of 2"]),
         ({**FLA, "attn": [{"layers": "all"}]}, ["an object with layers"]),
         ({"d_model": 8, "n_layer": 2, "ssm_cfg": {"layer": "x" * 5000}}, ["ssm_cfg.layer is 'xxx"]),
-        ({"model_type": "reformer"}, ["model_type reformer is not described", "hash"]),
+        ({"model_type": "blt"}, ["model_type blt is not described", "patches"]),
         ({"model_type": "deltaformer"}, ["never fills the cache"]),
         ({"model_type": "layers"}, ["missing layers"]),
         ({"model_type": "layers", "layers": [{"kind": "magic"}]}, ["layers.0", "magic"]),
@@ -371,14 +371,6 @@ def test_a_length_without_inputs_is_not_answered_for_another_one_in_silence(tmp_
         assert "1 number, 1 bit (" in out
 
 
-def test_windows_of_the_position_itself_are_refused(tmp_path, capsys):
-    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"model_type": "mistral", **sizes, "sliding_window": 1}))
-    assert run(["capacity", str(path)]) == 2
-    assert "a window of 1" in capsys.readouterr().err
-
-
 def test_a_condition_on_the_points_is_told_where_nothing_else_tells_it(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     assert run(["capacity", "lstm-3-256", "--task", "nearest-neighbour", "--task", "mqar"]) == 0
@@ -481,7 +473,7 @@ def test_memory_is_drawn_as_a_page_that_needs_nothing_else(tmp_path, capsys):
     assert series[0]["y"] == [bytes_at(describe("gpt2"), length) for length in series[0]["x"]]
     assert 'src="http' not in text
     refused(capsys, ["gpt2", "--plot", str(tmp_path / "memory.pdf")], "memory.pdf", ".html")
-    refused(capsys, ["gpt2", "--memory", "0GB"], "--memory 0GB", "above 0")
+    refused(capsys, ["gpt2", "--memory", "0GB"], "0 bytes", "above 0")
 
 
 @pytest.mark.parametrize(

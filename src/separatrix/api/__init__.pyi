@@ -19,11 +19,7 @@ from separatrix.api.sizing import capacity as capacity
 from separatrix.api.sizing import design as design
 from separatrix.api.sizing import profile as profile
 from separatrix.api.text_memory import ComparedMemory as ComparedMemory
-from separatrix.api.text_memory import Crossing as Crossing
-from separatrix.api.text_memory import Fits as Fits
 from separatrix.api.text_memory import compare_memory as compare_memory
-from separatrix.api.text_memory import crossing as crossing
-from separatrix.api.text_memory import texts_that_fit as texts_that_fit
 from separatrix.api.trained_weights import RUN_NAME as RUN_NAME
 from separatrix.api.trained_weights import WEIGHTS_ARITHMETIC as WEIGHTS_ARITHMETIC
 from separatrix.api.trained_weights import certify_weights as certify_weights

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.answer import Answer, Fact, Grid, Sheet, plain
+from separatrix.answer import Answer, Sheet, plain
 from separatrix.api.arguments import checked
 from separatrix.api.models import described
+from separatrix.api.text_memory import Crossing, Fits, crossing, texts_that_fit
 from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.bounds import Numbers
-    from separatrix.capacities import Budget, CacheNeed, Capacity
+    from separatrix.capacities import Budget, Capacity, CapacityRecord
     from separatrix.models import Held, Measured
     from separatrix.profiles import Estimate, Exclusion, Limits, Profile
     from separatrix.table import Design, ProvedNetwork
@@ -121,10 +122,21 @@ class Kept(Answer):
     """What a model keeps of a text, and which tasks are impossible for it at any weights.
 
     ``card``: the verdicts. ``measured``: what a model at hand was seen to keep; None for a model by name or config.
+    ``fits``: how many texts fit into a memory. ``against``: another model. ``asked``: the tasks that were named.
     """
 
     card: "Capacity"
     measured: "Measured | None" = field(default=None)
+    fits: "Fits | None" = None
+    against: "Crossing | None" = None
+    asked: tuple[str, ...] = ()
+
+    @property
+    def record(self) -> "CapacityRecord":
+        """The card as plain values, which everything that is shown is made from."""
+        from separatrix.capacities import capacity_record
+
+        return capacity_record(self.card)
 
     @property
     def name(self) -> str:
@@ -163,49 +175,15 @@ class Kept(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
-        from separatrix.capacities import capacity_record
-
         seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
-        return {**plain(capacity_record(self.card)), **({} if seen is None else {"measured": seen})}
+        more = {"measured": seen, "fits": plain(self.fits), "against": plain(self.against)}
+        return {**plain(self.record), **{name: each for name, each in more.items() if each is not None}}
 
     def sheet(self) -> Sheet:
-        """Show memory first, then what is impossible."""
-        card = self.card
-        kept = "grows with the input" if card.state_bits is None else f"{card.state_bits:,} bits"
-        rows = [Fact("state", kept), Fact("bounds", card.reason)]
-        rows += [Fact(f"{length:,} tokens", f"{held:,} bytes") for length, held in self.bytes_at.items()]
-        limits = tuple(
-            (
-                each.task,
-                "never" if each.first_impossible is None else f"{each.first_impossible:,}",
-                each.needs,
-                each.claim,
-            )
-            for each in card.limits
-            if each.scope == "model"
-        )
-        if self.measured is not None and self.by_config:
-            rows.append(Fact("its config", "gives the same bytes" if self.agrees else "gives other bytes"))
-        grid = Grid("Impossible for any weights", ("task", "from N =", "bits needed", "claim"), limits)
-        note = "Satisfying a bound implies neither ability nor learnability."
-        return Sheet(self.name, tuple(rows), (*((grid,) if limits else ()), *self._caches()), (note,))
+        """Show memory first, then what each layer keeps, then what is impossible."""
+        from separatrix.api.capacity_sheet import capacity_sheet
 
-    def _caches(self) -> tuple[Grid, ...]:
-        """What the tasks need of caches that grow, or under a budget the lengths at which they are impossible."""
-        card = self.card
-        if not card.needs:
-            return ()
-        bounded = card.budget.bounded
-        title = f"Impossible for any weights, {card.budget.in_words}" if bounded else "What each cache must keep"
-        columns = ("task", "from N =" if bounded else "tokens", f"bits at N = {card.needs[0].at_length:,}", "claim")
-
-        def head(need: "CacheNeed") -> str:
-            if not bounded:
-                return f"{need.tokens:,}"
-            return "never" if need.first_impossible is None else f"{need.first_impossible:,}"
-
-        rows = tuple((each.task, head(each), f"{each.needed_bits:,}", each.claim) for each in card.needs)
-        return (Grid(title, columns, rows),)
+        return capacity_sheet(self)
 
 
 @checked
@@ -220,12 +198,16 @@ def capacity(
     arithmetic: "str | Numbers | None" = None,
     budget: "Budget | None" = None,
     keeps: "Callable[[Any, int], object] | None" = None,
+    memory: int | None = None,
+    weights: int | None = None,
+    against: str | None = None,
 ) -> Kept:
     """Return what a model keeps of a text, against the lower bounds.
 
     ``model``: a preset, an id at Hugging Face, the path or the fields of a config, a model such as "LSTM-(3,256)", or a
     torch module at hand, which is run on texts of several ``lengths`` (``keeps`` runs one of another kind). ``length``:
-    that of the verdicts. ``budget``: what its caches may keep.
+    that of the verdicts. ``budget``: what its caches may keep. ``memory``: bytes, into which texts fit next to
+    ``weights``, left out those of the model. ``against``: another model, whose bytes are compared.
 
     >>> capacity("mamba-130m").state_bits
     22413312
@@ -248,7 +230,13 @@ def capacity(
     else:
         found = described(str(model) if isinstance(model, Path) else model, precision)
     computed = numbers_named(arithmetic) if isinstance(arithmetic, str) else arithmetic
-    return Kept(card_of(found, precision, length, alphabet, tasks, computed, budget or Budget()), seen)
+    card = card_of(found, precision, length, alphabet, tasks, computed, budget or Budget())
+    if memory is None and weights is not None:
+        raise SeparatrixError(f"weights of {weights} bytes are next to the texts in a memory; give the memory as well")
+    fits = None if memory is None else texts_that_fit(card, memory, weights, model)
+    crossed = None if against is None else crossing(card, against)
+    asked = tuple(dict.fromkeys(each if isinstance(each, str) else each.name for each in tasks or ()))
+    return Kept(card, seen, fits, crossed, asked)
 
 
 # -- a task ---------------------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from separatrix.answer import Answer, Sheet
 from separatrix.api.models import described
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.capacities import Capacity, ModelDescription, Weights
@@ -25,12 +28,18 @@ class TextMemory:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ComparedMemory:
+@dataclass(frozen=True, repr=False)
+class ComparedMemory(Answer):
     """Several models side by side, at the same lengths."""
 
     lengths: tuple[int, ...]
     models: tuple[TextMemory, ...]
+
+    def sheet(self) -> Sheet:
+        """Show a row for each model, then which takes fewer bytes than which."""
+        from separatrix.api.capacity_sheet import memory_sheet
+
+        return memory_sheet(self)
 
 
 @dataclass(frozen=True)
@@ -85,39 +94,47 @@ def compare_memory(models: "Sequence[ModelDescription]", precision: int | None, 
     return ComparedMemory(lengths, tuple(rows))
 
 
-def texts_that_fit(found: "Capacity", room: int, weights: int | None, config: str) -> Fits:
-    """Return how many texts fit into a memory at each length, next to weights that are given or those of a config."""
+def texts_that_fit(found: "Capacity", room: int, weights: int | None, model: Any) -> Fits:
+    """Return how many texts fit into a memory at each length, next to weights that are given or those of the model."""
     from separatrix.capacities import Weights, texts_that_fit
 
-    taken = _weights(found, config) if weights is None else Weights(weights, "given")
+    if room <= 0:
+        raise SeparatrixError(f"a memory of {room} bytes holds nothing; give a size above 0, such as 80GB")
+    taken = _weights(found, model) if weights is None else Weights(weights, "given")
     left = room - (taken.size if taken else 0)
     counts = {each: texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
     return Fits(room, taken.size if taken else None, taken.because if taken else None, counts)
 
 
-def crossing(found: "Capacity", against: str, precision: int | None) -> Crossing:
+def crossing(found: "Capacity", against: str) -> Crossing:
     """Return the length from which on a text takes fewer bytes than one of another model."""
     from separatrix.capacities import bytes_at, cheaper_from
 
-    other = described(against, precision)
+    other, given = described(against, found.given), found.given
     return Crossing(
         other.name,
-        cheaper_from(found.model, other),
-        cheaper_from(other, found.model),
-        {each: bytes_at(other, each) for each in found.bytes_at},
+        cheaper_from(found.model, other, given),
+        cheaper_from(other, found.model, given),
+        {each: bytes_at(other, each, given) for each in found.bytes_at},
     )
 
 
-def _weights(found: "Capacity", config: str) -> "Weights | None":
-    """Return the bytes of the weights: from files or a preset, else counted by transformers where it is installed."""
-    from separatrix.capacities import config_file, of_parameters, read_config, weights_of
+def _weights(found: "Capacity", model: Any) -> "Weights | None":
+    """Return the bytes of the weights: from files or a preset, of a module, else counted by transformers where it is
+    installed."""
+    from separatrix.capacities import Weights, config_file, of_parameters, read_config, weights_of
 
-    if (known := weights_of(config, found.model, found.given)) is not None:
-        return known
-    file = config_file(config)
-    if file is None or find_spec("torch") is None:
+    if not isinstance(model, str | Path | Mapping):
+        return Weights(sum(each.numel() * each.element_size() for each in model.parameters()), "its parameters")
+    fields: object = model
+    if not isinstance(model, Mapping):
+        if (known := weights_of(str(model), found.model, found.given)) is not None:
+            return known
+        file = config_file(str(model))
+        fields = None if file is None else read_config(file)
+    if fields is None or find_spec("torch") is None:
         return None
     from separatrix.models import parameter_count
 
-    number = parameter_count(read_config(file))
+    number = parameter_count(cast("Mapping[str, Any]", fields))
     return None if number is None else of_parameters(number, found.model, found.given)

@@ -110,7 +110,7 @@ class CacheNeed:
 
     ``needed_bits``: of one-way communication at the cut. ``tokens``: the fewest that each cache must keep there, of any
     place in the text; 0 where the states suffice. ``first_impossible``: under a budget, the length from which on the
-    task is impossible.
+    task is impossible; ``impossible``: whether it is at the length.
     """
 
     task: str
@@ -127,11 +127,7 @@ class CacheNeed:
     tokens: int
     first_impossible: int | None = None
     available_bits: int | None = None
-
-    @property
-    def impossible(self) -> bool | None:
-        """Whether the task is impossible at the length under the budget; None without one."""
-        return None if self.available_bits is None else self.needed_bits > self.available_bits
+    impossible: bool | None = None
 
 
 def not_judged(model: ModelDescription) -> str:
@@ -254,4 +250,5 @@ def _need(
         tokens=evicting.tokens_for(needed),
         first_impossible=first,
         available_bits=available,
+        impossible=None if available is None else needed > available,
     )

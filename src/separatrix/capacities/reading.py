@@ -43,7 +43,7 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
         if path.suffix != ".json" and not _exists(path):
             if (found := by_id(config)) is not None:
                 return found
-            if _ID.fullmatch(config):
+            if "/" in config and _ID.fullmatch(config):
                 nearest = UnknownNameError("preset", path.name, presets()).nearest
                 near = f" (nearest: {', '.join(nearest)})" if nearest else ""
                 raise SeparatrixError(
@@ -62,18 +62,19 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
 def preset_named(config: str) -> Preset | None:
     """Return the preset that a name or an id at Hugging Face means; None where it means a file, or nothing.
 
-    >>> found = preset_named("mistralai/Mistral-7B-v0.1")
-    >>> found is not None and found.name
-    'mistral-7b-v0.1'
+    >>> [found and found.name for found in map(preset_named, ("mistralai/Mistral-7B-v0.1", "Mistral-7B-v0.1"))]
+    ['mistral-7b-v0.1', 'mistral-7b-v0.1']
     """
     if config in presets():
         return presets()[config]
     if config_file(config) is not None or not _ID.fullmatch(config):
         return None
-    known = {preset.name.lower(): preset for preset in presets().values()}
+    known: dict[str, Preset] = {}
     for preset in presets().values():
-        known.update(dict.fromkeys((each.lower() for each in _NAMED.findall(preset.source)), preset))
-    return known.get(config.lower()) or known.get(config.partition("/")[2].lower())
+        for each in _NAMED.findall(preset.source.lower()):
+            known.update({each: preset, each.partition("/")[2]: preset})
+    known.update({preset.name.lower(): preset for preset in presets().values()})
+    return known.get(config.lower()) or known.get(config.rpartition("/")[2].lower())
 
 
 def config_file(config: str) -> Path | None:
@@ -85,8 +86,8 @@ def config_file(config: str) -> Path | None:
         return path
     if not _ID.fullmatch(config):
         return None
-    organisation, _, model = config.partition("/")
-    return next(iter(sorted(_hub().glob(f"models--{organisation}--{model}/snapshots/*/{CONFIG_FILE}"))[-1:]), None)
+    folder = f"models--{config.replace('/', '--')}"
+    return next(iter(sorted(_hub().glob(f"{folder}/snapshots/*/{CONFIG_FILE}"))[-1:]), None)
 
 
 def by_id(name: str) -> ModelDescription | None:
@@ -104,7 +105,7 @@ def by_id(name: str) -> ModelDescription | None:
     return preset.describe() if preset else None
 
 
-_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_ID = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9][\w.-]{0,95}")
 _NAMED = re.compile(r"huggingface\.co/([\w.-]+/[\w.-]*\w)")
 
 

@@ -1,4 +1,4 @@
-"""A capacity as a record of plain values, for ``--json`` and the atlas."""
+"""A capacity as a record of plain values: what the terminal, notebooks, ``--json`` and the atlas show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from separatrix.capacities.budget import Budget, not_judged
+from separatrix.capacities.budget import Budget, CacheNeed, not_judged
 from separatrix.capacities.coverage import Cited, cited
-from separatrix.capacities.held_bytes import Crossover
+from separatrix.capacities.held_bytes import Crossover, guessed_parts
 from separatrix.capacities.layers import LayerDescription, ModelDescription, StatePart
 from separatrix.capacities.number_formats import Bits, layer_bits, part_bits
 from separatrix.capacities.report import Capacity, Limit
@@ -42,6 +42,7 @@ class LayerRecord:
     key_value_heads: int
     window: int | None
     shared: bool
+    uncached: bool
     state_numbers: int | None
     state_bits: int | None
     state: tuple[PartRecord, ...]
@@ -50,34 +51,17 @@ class LayerRecord:
 
 @dataclass(frozen=True)
 class MemoryRecord:
-    """The bytes of one text, in all and per token; ``complete``: whether all of it is counted."""
+    """The bytes of one text, in all and per token; ``complete``: whether all of it is counted.
+
+    ``guessed``: the arrays whose bytes are a guess, because nobody names their number format.
+    """
 
     fixed_bytes: int
     bytes_per_token: float
     complete: bool
     bytes_at: Mapping[int, int]
     states_cheaper: Crossover | None
-
-
-@dataclass(frozen=True)
-class NeedRecord:
-    """What one task needs of the caches (:class:`separatrix.capacities.CacheNeed`), and whether it is too much."""
-
-    task: str
-    bound: str
-    claim: str
-    in_the_papers: bool
-    needs: str
-    arithmetic: str
-    at_length: int
-    needed_bits: int
-    state_bits: int
-    bits_per_token: int
-    bits_of_a_recent_token: int
-    tokens: int
-    first_impossible: int | None
-    available_bits: int | None
-    impossible: bool | None
+    guessed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -150,7 +134,7 @@ class CapacityRecord:
     causal: bool
     budget: Budget
     budget_not_judged: str | None
-    cache_needs: tuple[NeedRecord, ...]
+    cache_needs: tuple[CacheNeed, ...]
     state_numbers: int | None
     state_bits: int | None
     bounded_state_bits: int | None
@@ -180,10 +164,11 @@ def capacity_record(found: Capacity) -> CapacityRecord:
         guessed=found.guessed, length=found.length,
         layers=tuple(_layer(model, layer, found.given) for layer in model.layers),
         memory=MemoryRecord(
-            held.fixed, held.per_token / held.per_tokens, held.complete, found.bytes_at, found.crossover
+            held.fixed, held.per_token / held.per_tokens, held.complete, found.bytes_at, found.crossover,
+            guessed_parts(model, found.given),
         ),
         causal=model.causal, budget=found.budget, budget_not_judged=not_judged(model) or None,
-        cache_needs=tuple(NeedRecord(**vars(need), impossible=need.impossible) for need in found.needs),
+        cache_needs=found.needs,
         state_numbers=model.state_numbers, state_bits=found.state_bits, bounded_state_bits=found.bounded_state_bits,
         reach=model.reach, bounds_apply=tuple(found.applies), reason=found.reason, cited=tuple(cited(model)),
         limits=tuple(LimitRecord.of(limit) for limit in found.limits), arithmetic=found.arithmetic.name,
@@ -199,7 +184,7 @@ def _layer(model: ModelDescription, layer: LayerDescription, given: int | None) 
     bits = None if layer.state_numbers is None else layer_bits(model, layer.state, given)
     return LayerRecord(
         layer.kind, layer.name, layer.count, layer.width, layer.heads, layer.head_width, layer.key_value_heads,
-        layer.window, layer.shared, layer.state_numbers, bits, state, cache,
+        layer.window, layer.shared, layer.uncached, layer.state_numbers, bits, state, cache,
     )  # fmt: skip
 
 

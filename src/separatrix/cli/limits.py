@@ -41,7 +41,7 @@ MaxMemoryOption = Annotated[
 
 def parse_bytes(text: str) -> int:
     """Return a size such as 8G, 500M or 1048576."""
-    found = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", text.strip().upper())
+    found = re.fullmatch(r"(\d{1,12}) *([KMGT]?)I?B?", text.strip().upper())
     if found is None:
         raise SeparatrixError(f"{text!r} is not a size; write one such as 8G or 500M")
     return int(found[1]) * UNITS[found[2]]

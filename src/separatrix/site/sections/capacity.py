@@ -161,6 +161,8 @@ def _limits(row: PresetRow) -> list[tuple[str, ...]]:
 
 
 def _kept(layer: LayerRecord) -> str:
+    if layer.shared or layer.uncached:
+        return f"{layer.count} × {layer.name}: {'the cache of an earlier layer' if layer.shared else 'nothing'}"
     if layer.state_numbers is None:
         return f"{layer.count} × {layer.name} (H = {layer.heads}, m = {layer.head_width}): grows"
     formula = " + ".join(part.formula for part in layer.state)
