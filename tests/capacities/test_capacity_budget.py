@@ -7,6 +7,7 @@ import pytest
 from separatrix.bounds import floating, protocol_bounds
 from separatrix.bounds.simulations import RECURRENT
 from separatrix.capacities import (
+    LENGTHS,
     Budget,
     bytes_at,
     cache_needs,
@@ -19,6 +20,7 @@ from separatrix.capacities import (
 from separatrix.capacities.budget import GROUP, PLACE_AND_SCORE, RECENT, SCALES, kept
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
+from separatrix.site import memory_series
 from separatrix.tasks import tasks
 
 TINY = {
@@ -239,6 +241,42 @@ def test_several_models_side_by_side(capsys, tmp_path):
 def test_what_asks_about_one_model_is_refused_for_several(capsys, option):
     assert run(["capacity", "gpt2", "llama-3-8b", *option]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_model_that_keeps_nothing_says_so_in_a_picture():
+    assert list(memory_series([describe("bert-base"), describe("gpt2")])) == ["bert-base (0 bytes)", "gpt2"]
+
+
+def test_another_model_is_compared_in_the_bits_that_are_given(capsys):
+    assert (
+        run(["capacity", "llama-3-8b", "--against", "mamba-2.8b", "--precision", "8", "--task", "mqar", "--json"]) == 0
+    )
+    found = json.loads(capsys.readouterr().out)["against"]
+    other = describe("mamba-2.8b")
+    assert found["bytes_at"] == {str(length): bytes_at(other, length, 8) for length in LENGTHS}
+    assert found["dearer_from"] == cheaper_from(other, describe("llama-3-8b"), 8)
+
+
+def test_a_module_at_hand_fits_next_to_its_own_weights():
+    torch = pytest.importorskip("torch")
+    import separatrix
+
+    found = separatrix.capacity(torch.nn.GRU(4, 8), memory=10**6, against="mamba-130m", tasks=["mqar"])
+    weights = 4 * (3 * 8 * (4 + 8 + 2))
+    assert found.fits is not None
+    assert found.fits.weights_bytes == weights
+    assert set(found.fits.texts.values()) == {(10**6 - weights) // 32}
+    assert found.sheet().grids[0].columns[-1] == "texts that fit"
+
+
+@pytest.mark.parametrize("size", ["80GB", "80 GiB", "80gib", str(80 * 2**30)])
+def test_sizes_as_people_write_them(capsys, size):
+    assert _fits_into(capsys, size) == 80 * 2**30
+
+
+def _fits_into(capsys, size):
+    assert run(["capacity", "gpt2", "--memory", size, "--task", "mqar", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["fits"]["memory_bytes"]
 
 
 def test_a_picture_of_one_model(tmp_path):

@@ -453,7 +453,8 @@ IDS = {
     "Qwen/Qwen3-Next-80B-A3B-Instruct": "qwen3-next-80b-a3b", "ai21labs/Jamba-v0.1": "jamba-v0.1",
     "google/recurrentgemma-2b": "recurrentgemma-2b", "NX-AI/xLSTM-7b": "xlstm-7b", "openai-community/gpt2": "gpt2",
     "tiiuae/falcon-mamba-7b": "falcon-mamba-7b", "allenai/Olmo-Hybrid-7B": "olmo-hybrid-7b",
-    "mistralai/Mamba-Codestral-7B-v0.1": "codestral-mamba-7b",
+    "mistralai/Mamba-Codestral-7B-v0.1": "codestral-mamba-7b", "Mistral-7B-v0.1": "mistral-7b-v0.1",
+    "Meta-Llama-3-8B": "llama-3-8b", "GPT2": "gpt2",
 }  # fmt: skip
 
 

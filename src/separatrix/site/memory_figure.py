@@ -26,8 +26,11 @@ Series: TypeAlias = Mapping[str, Sequence[int]]
 
 def memory_series(models: Sequence[ModelDescription], given: int | None = None) -> dict[str, list[int]]:
     """Return the bytes that a text takes at each length; ``given`` is the bits of every number, where they are
-    given."""
-    return {model.name: [bytes_at(model, length, given) for length in LENGTHS] for model in models}
+    given. A model that keeps nothing says so in its name, because a logarithmic axis has no 0."""
+    sizes = [[bytes_at(model, length, given) for length in LENGTHS] for model in models]
+    return {
+        model.name if any(held) else f"{model.name} (0 bytes)": held for model, held in zip(models, sizes, strict=True)
+    }
 
 
 def memory_figure(name: str, series: Series) -> Figure:
