@@ -1,12 +1,15 @@
 """A layer of your own next to known ones: equal budgets, rates chosen by short runs, warnings, one page, resumable."""
 
 import json
+import re
+from dataclasses import asdict, replace
 
 import pytest
 
 import separatrix as sx
 from separatrix.answer import to_html
-from separatrix.api.comparison import SHORT, Compared, Entry
+from separatrix.api.budget import FEW, MOST, BudgetFile, Timed
+from separatrix.api.comparison import FEWEST, SHORT, Compared, Entry
 from separatrix.cli.app import run
 from separatrix.cli.training_options import parse_names
 from separatrix.training.records import Records
@@ -89,7 +92,7 @@ def test_a_guess_among_the_labels_of_a_text_is_not_taken_for_recall(place):
 
 def test_the_same_call_goes_on_where_it_stopped(place, monkeypatch):
     asked = {"store": "r.sqlite", "budget": "1h", **SMALL}
-    monkeypatch.setattr("separatrix.api.comparing.MOST", 100)
+    monkeypatch.setattr("separatrix.api.budget.MOST", 100)
     trained: list[int] = []
 
     def stopped(specs):
@@ -149,19 +152,52 @@ def test_bad_input_ends_in_one_line_and_leaves_nothing(place, capsys, more):
     assert [path for path in sorted(place.rglob("*")) if "__pycache__" not in path.parts] == before
 
 
-def test_a_budget_that_teaches_nothing_is_refused_after_the_first_timing(place, monkeypatch):
+def test_every_model_is_trained_on_the_smallest_budget_and_the_report_says_so(place):
+    found = sx.compare("RNN", ["GRU"], ["majority"], budget=60, store="r.sqlite", **SMALL)
+    timed = json.loads(next(place.glob("r.compare-*.json")).read_text())
+    assert found.budget == 60 and found.steps == timed["steps"] > found.short > 0
+    slow = {**timed, "pairs": [[5.0, 0.001]] * 2, "steps": None}  # as if a step took five seconds
+    next(place.glob("r.compare-*.json")).write_text(json.dumps(slow))
+    found = sx.compare("RNN", ["GRU"], ["majority"], budget=60, store="r.sqlite", **SMALL)
+    assert (found.short, found.rates, found.examples) == (0, (0.01,), 64), "one rate, for which no run is spent"
+    assert {each.steps for each in found.entries} == {found.steps} and 1 <= found.steps <= 6
+    assert "--budget" in found.warnings[0]
+
+
+@pytest.mark.parametrize("damaged", ["", "{}", '{"pairs": [[1, 1]], "seconds": 1, "threads": 1}', "minus", "steps"])
+def test_a_damaged_file_of_what_fits_is_made_anew(place, damaged):
+    timed = Timed(((1.0, 0.0), (1.0, 0.0)), 1.0, 1)
+    bad = {"minus": replace(timed, seconds=-1.0), "steps": replace(timed, steps=1 << 40)}
+    file = BudgetFile("question", place / "r.sqlite")
+    file.keep(timed)
+    assert file.kept(2) == timed and file.kept(3) is None
+    file.path.write_text(json.dumps(asdict(bad[damaged])) if damaged in bad else damaged)
+    assert file.kept(2) is None
+
+
+def test_a_budget_below_one_step_is_refused_and_names_the_least(place, monkeypatch):
     from separatrix.training import planning
 
-    timed, measure = list[str](), planning.measure
-    monkeypatch.setattr(planning, "measure", lambda specs, device: timed.append("") or measure(specs, device))
-    with pytest.raises(sx.SeparatrixError, match="give at least 6s"):
-        sx.compare("RNN", ["LSTM", "GRU"], ["majority"], budget=5, **SMALL)
-    assert not timed
-    monkeypatch.setattr("separatrix.api.comparing.FEWEST", 1 << 40)
-    with pytest.raises(sx.SeparatrixError, match="timed on 1 of 3 pairs"):
-        sx.compare("RNN", ["LSTM", "GRU"], ["majority"], budget=6, **SMALL)
-    assert len(timed) == 1
+    timed = list[str]()
+    monkeypatch.setattr(planning, "measure", lambda *_: timed.append("") or planning.Timing(9.0, 9.0, 0.0, "measured"))
+    with pytest.raises(sx.SeparatrixError) as error:
+        sx.compare("RNN", ["LSTM", "GRU"], ["majority"], budget=20, **SMALL)
+    assert len(timed) == 3, "two steps fit, the third does not"
+    assert int(re.findall(r"at least (\d+)s", str(error.value))[0]) >= 27
     assert [path.name for path in place.iterdir()] == ["mine.py"]
+
+
+def test_what_fits_is_the_fullest_plan_with_enough_steps():
+    timed, rates = Timed(((0.01, 0.00005),) * 2, 10.0, 1), (0.3, 0.1, 0.03, 0.01)
+    fits = [timed.fit(seconds, rates, 1, 2000) for seconds in (10_000.0, 16.0, 14.8, 13.6, 12.6, 1.0)]
+    assert [(each.rates, each.examples) for each in fits] == [
+        (rates, 2000), (rates, 2000), (rates, FEW), (rates[1:3], FEW), ((0.03,), FEW), ((0.03,), FEW),
+    ]  # fmt: skip
+    steps = [each.steps for each in fits]
+    assert steps[0] == MOST and steps[-1] == 1 and all(each >= FEWEST for each in steps[:5])
+    for seconds, each in zip((16.0, 14.8, 13.6, 12.6), fits[1:], strict=False):
+        short = timed.cost(len(each.rates), each.short, each.examples) if len(each.rates) > 1 else 0
+        assert 10 + short + timed.cost(1, each.steps, each.examples) <= seconds
 
 
 def entry(model, yours, learned, rate=0.01, diverged=False):
@@ -174,7 +210,7 @@ def entry(model, yours, learned, rate=0.01, diverged=False):
 
 def test_a_baseline_that_did_not_learn_is_named():
     entries = (entry("mine", True, True), entry("LSTM", False, False), entry("TF", False, True, 0.1))
-    found = Compared("mine", 10, 64, (0.1, 0.01, 0.001), (0,), "strong", entries)
+    found = Compared("mine", 10, 2, 64, (0.1, 0.01, 0.001), (0,), "strong", 64, None, entries)
     idle, edge = found.warnings
     assert "LSTM" in idle and "TF" not in idle and "mine" not in idle
     assert "TF" in edge and "--lr" in edge

@@ -5,9 +5,12 @@ from typing import Any
 
 from separatrix.answer import Answer, Grid, Sheet, Tone
 from separatrix.extras import EXTRAS
+from separatrix.wording import counted, in_words
 
 SHORT = 5
 """Short runs, which choose the rate, have a fifth of the steps."""
+FEWEST = 100
+"""Steps below which hardly anything is learned."""
 NOT_STATED = (
     "State bits not stated: give your class a static method state_numbers(width, length), the numbers that it carries "
     "past a cut of its input, and the bounds apply to it."
@@ -47,20 +50,32 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Compared(Answer):
-    """A comparison: an entry for each model and task, your own first."""
+    """A comparison: an entry for each model and task, your own first.
+
+    ``short``: the steps of the runs that chose each rate; 0 where the rate is the same for all. ``budget``: seconds,
+    None where the steps were given.
+    """
 
     layer: str
     steps: int
+    short: int
     batch: int
     rates: tuple[float, ...]
     seeds: tuple[int, ...]
     recipe: str
+    examples: int
+    budget: float | None
     entries: tuple[Entry, ...]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before comparing numbers."""
         found: list[str] = []
+        if self.budget is not None and self.steps < FEWEST:
+            found.append(
+                f"{in_words(self.budget)} allowed {counted(self.steps, 'step')} of each model on this machine, too few "
+                "to learn most tasks; raise --budget, or give fewer --tasks, --against"
+            )
         for task in dict.fromkeys(each.task for each in self.entries):
             mine = [each for each in self.entries if each.task == task]
             idle = [each.model for each in mine if not each.learned and not each.yours]
@@ -89,10 +104,17 @@ class Compared(Answer):
         """Show the warnings, a table for each task, the curves."""
         grids = tuple(self._grid(task) for task in dict.fromkeys(each.task for each in self.entries))
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
+        budget = "" if self.budget is None else f", as the budget of {in_words(self.budget)} allowed on this machine"
+        rates = ", ".join(f"{each:g}" for each in self.rates)
+        rate = (
+            f"Its learning rate is the best of {rates} in runs of {counted(self.short, 'step')}."
+            if self.short
+            else f"The learning rate of all is {rates}: no other was tried."
+        )
         notes = (
-            f"Every model had {self.steps:,} steps of {self.batch} examples (recipe {self.recipe}){seeds}; its "
-            f"learning rate is the best of {', '.join(f'{each:g}' for each in self.rates)} in runs of "
-            f"{self.steps // SHORT:,} steps. %: of fresh examples.",
+            f"Every model had {counted(self.steps, 'step')} of {self.batch} examples (recipe {self.recipe}){budget}"
+            f"{seeds}. {rate} %: of {self.examples:,} fresh examples.",
+            "The percentages are evidence about this budget, not a verdict on the models.",
             "No weights beyond: at longer inputs the task is impossible for the model, whatever its weights. "
             "Satisfying a bound implies neither ability nor learnability.",
         )

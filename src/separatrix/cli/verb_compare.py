@@ -69,7 +69,7 @@ def command(
     from separatrix.cli.training_run import run_groups
     from separatrix.files import check_writable, write_atomically
     from separatrix.progress import listening
-    from separatrix.training import groups_of, using_threads
+    from separatrix.training import groups_of
 
     if report.suffix != ".html":
         raise SeparatrixError(f"--report {report} is not the name of a page; give one that ends in .html")
@@ -84,12 +84,12 @@ def command(
         return {name: replace(record, curve=tuple(curves[name])) for name, record in found.items()}
 
     chosen, starts = parse_rates(rates), parse_list(seeds, int, "--seed")
-    with waiting, using_threads(place.threads_of_worker()):
+    with waiting:
         waiting.enter_context(listening(waiting.enter_context(progress_bar("looking at the models", as_json))))
         found = compare(
             layer, parse_names(against), parse_names(tasks), budget=budget, steps=steps, length=length, layers=layers,
             width=width, rates=chosen, seeds=starts, batch=batch, recipe=recipe, examples=examples,
-            store=recording.store, device=place.device, trainer=train,
+            store=recording.store, device=place.device, threads=place.threads_of_worker(), trainer=train,
         )  # fmt: skip
     write_atomically(report, to_page(found.sheet()))
     print_answer(context, found, as_json, arithmetic="float32", seed=found.seeds[0], report=str(report))

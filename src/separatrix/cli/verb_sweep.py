@@ -196,8 +196,7 @@ def _planned(
 def _plan_text(title: str, plan: "Plan", place: Place) -> str:
     from rich.markup import escape
 
-    from separatrix.training import in_words
-    from separatrix.wording import counted
+    from separatrix.wording import counted, in_words
 
     known = f", {plan.recorded} of them recorded" if plan.recorded else ""
     text = f"[bold]{escape(title)}[/bold]: {counted(len(plan.groups), 'cell')}, {counted(plan.runs, 'run')}{known}; "
@@ -216,7 +215,7 @@ def _plan_table(plan: "Plan") -> Any:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.training import in_words
+    from separatrix.wording import in_words
 
     tasks = {each.group.specs[0].task for each in plan.groups}
     table = Table(title=f"task {min(tasks)}" if len(tasks) == 1 else None)

@@ -3,6 +3,7 @@ from separatrix.training.checkpoints import read_weights as read_weights
 from separatrix.training.devices import device_named as device_named
 from separatrix.training.devices import device_text as device_text
 from separatrix.training.devices import environment as environment
+from separatrix.training.devices import prepare_process as prepare_process
 from separatrix.training.devices import using_threads as using_threads
 from separatrix.training.driver import Driver as Driver
 from separatrix.training.driver import interruptible as interruptible
@@ -53,8 +54,9 @@ from separatrix.training.observers import Observer as Observer
 from separatrix.training.observers import Observers as Observers
 from separatrix.training.planning import Plan as Plan
 from separatrix.training.planning import counted as counted
-from separatrix.training.planning import in_words as in_words
+from separatrix.training.planning import faster_threads as faster_threads
 from separatrix.training.planning import plan as plan
+from separatrix.training.planning import timing_of as timing_of
 from separatrix.training.recipes import recipe_fields as recipe_fields
 from separatrix.training.record import Record as Record
 from separatrix.training.record import best_of as best_of

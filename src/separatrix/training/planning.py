@@ -22,7 +22,7 @@ import torch
 from separatrix.errors import SeparatrixError
 from separatrix.models import parse_spec
 from separatrix.sources import line_outside, raised
-from separatrix.training.devices import out_of_memory
+from separatrix.training.devices import out_of_memory, using_threads
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.grouping import Group
@@ -162,7 +162,7 @@ def plan(
     shapes = {_key(left): left.specs for left in missing if left is not None and _key(left) not in known}
     for done, (key, specs) in enumerate(_ends_first(shapes)):
         report(done, len(shapes))
-        if key not in known and (timing := _between(key, known) or _measured(specs, device)) is not None:
+        if key not in known and (timing := _between(key, known) or timing_of(specs, device)) is not None:
             known[key] = timing
             known.setdefault(cost_key(specs[0], 1), replace(timing, step=timing.step_alone))
     report(len(shapes), len(shapes))
@@ -206,7 +206,7 @@ def _between(key: tuple[Any, ...], known: Mapping[Any, Timing]) -> Timing | None
     )
 
 
-def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
+def timing_of(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
     """Return the time of a step; None where the memory did not suffice, which is for the training to split or to
     refuse."""
     first = specs[0]
@@ -223,6 +223,20 @@ def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
             f"{first.architecture} on {first.task} at length {first.length} failed{line and f' at {line}'}: "
             f"{raised(error)}; mend it"
         ) from error
+
+
+def faster_threads(device: torch.device) -> int:
+    """Return 1 if a step of a small built-in model is faster with one thread than with torch's number, else that."""
+    usual = torch.get_num_threads()
+    if device.type != "cpu" or usual == 1:
+        return usual
+    small = RunSpec(task="majority", architecture="TF-(1,16)", length=32, learning_rate=1e-3, seed=0, steps=9)
+    ensemble, times = Ensemble([small], device), dict[int, float]()
+    for count in (1, usual):
+        with using_threads(count):
+            ensemble.advance(1)
+            times[count] = min(_seconds(ensemble, 1, device) for _ in range(3))
+    return min(times, key=lambda count: times[count])
 
 
 def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:
@@ -323,16 +337,3 @@ def _seconds(ensemble: Ensemble, steps: int, device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return (time.perf_counter() - started) / steps
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration for people.
-
-    >>> in_words(0.2), in_words(42.4), in_words(600), in_words(9000), in_words(400000)
-    ('under 1 s', '42 s', '10 min', '2.5 h', '4.6 days')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} days"
