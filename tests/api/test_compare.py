@@ -85,7 +85,7 @@ def test_a_guess_among_the_labels_of_a_text_is_not_taken_for_recall(place):
     for each in found.entries:
         assert each.guess is not None and each.majority < 0.55 < 0.6 < each.guess
         assert each.accuracy > each.majority + 0.05 and not each.learned
-    assert sum("did not learn" in each for each in found.warnings) == 2
+    assert len(found.warnings) == 1, "one for the task, not one for each model"
     assert [each.state_bits for each in found.entries] == [8 * 32, None], "a module that does not state its size"
     assert "state_numbers" in to_html(found.sheet())
 
@@ -189,13 +189,13 @@ def test_a_budget_below_one_step_is_refused_and_names_the_least(place, monkeypat
 
 def test_what_fits_is_the_fullest_plan_with_enough_steps():
     timed, rates = Timed(((0.01, 0.00005),) * 2, 10.0, 1), (0.3, 0.1, 0.03, 0.01)
-    fits = [timed.fit(seconds, rates, 1, 2000) for seconds in (10_000.0, 16.0, 14.8, 13.6, 12.6, 1.0)]
+    fits = [timed.fit(seconds, rates, 1, 2000) for seconds in (10_000.0, 17.8, 16.4, 15.1, 14.0, 1.0)]
     assert [(each.rates, each.examples) for each in fits] == [
         (rates, 2000), (rates, 2000), (rates, FEW), (rates[1:3], FEW), ((0.03,), FEW), ((0.03,), FEW),
     ]  # fmt: skip
     steps = [each.steps for each in fits]
     assert steps[0] == MOST and steps[-1] == 1 and all(each >= FEWEST for each in steps[:5])
-    for seconds, each in zip((16.0, 14.8, 13.6, 12.6), fits[1:], strict=False):
+    for seconds, each in zip((17.8, 16.4, 15.1, 14.0), fits[1:], strict=False):
         short = timed.cost(len(each.rates), each.short, each.examples) if len(each.rates) > 1 else 0
         assert 10 + short + timed.cost(1, each.steps, each.examples) <= seconds
 

@@ -627,6 +627,19 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
         expect(sentence).not_to_contain_text("of 16 positions")
         page.mouse.move(2, 2)
         expect(sentence).to_contain_text("of 16 positions")
+        # Zoomed in by keyboard, it is dragged, and the link around it is not followed.
+        picture, story = card.locator("svg"), page.locator(".stories li").filter(has=card)
+        whole = picture.get_attribute("viewBox")
+        story.get_by_role("button", name="Zoom in").press("Enter")
+        before, near = picture.get_attribute("viewBox"), picture.bounding_box()
+        assert near is not None and before != whole
+        page.mouse.move(near["x"] + 90, near["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(near["x"] + 130, near["y"] + 60, steps=3)
+        page.mouse.up()
+        assert picture.get_attribute("viewBox") not in (before, whole) and "index.html" in page.url
+        story.get_by_role("button", name="Show the whole figure").press("Enter")
+        assert picture.get_attribute("viewBox") == whole
         plane = page.locator(".limit figure:visible .plane")
         width = plane.evaluate("each => each.clientWidth")
         page.locator(".limit figure:visible").get_by_role("button", name="Zoom in").click()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from separatrix.training import Record, RunSpec
 
 MOST = 50_000
+SPARED = 0.9
+"""Of a budget, so much is planned: a machine may become busier."""
 FEW = 250
 """Examples of an evaluation where few steps fit."""
 UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
@@ -95,7 +97,7 @@ class Timed:
         def total(steps: int) -> float:
             return self.cost(short, steps // SHORT or 1, examples) + self.cost(seeds, steps, examples)
 
-        steps = _most(total, seconds - self.seconds)
+        steps = _most(total, SPARED * seconds - self.seconds)
         return Fit(steps, steps // SHORT or 1, rates, examples)
 
     def fit_left(self, fit: Fit, tried: "Mapping[str, Record]", seconds: float, seeds: int) -> int:
@@ -103,7 +105,7 @@ class Timed:
         groups = {each.environment.get("group", name): each.result.seconds for name, each in tried.items()}
         spent = sum(groups.values())
         slower = max(1.0, spent / max(1e-9, self.cost(len(fit.rates), fit.short, fit.examples)))
-        left = (seconds - self.seconds - spent) / slower
+        left = (SPARED * seconds - self.seconds - spent) / slower
         return max(fit.short, _most(lambda steps: self.cost(seeds, steps, fit.examples), left))
 
 

@@ -80,16 +80,19 @@ class Compared(Answer):
             mine = [each for each in self.entries if each.task == task]
             idle = [each.model for each in mine if not each.learned and not each.yours]
             own = [each.model for each in mine if not each.learned and each.yours]
-            if idle:
-                found.append(
-                    f"{task}: {', '.join(idle)} did not learn ({_baseline(mine[0])}); "
-                    "being better than it there says nothing, raise --budget"
-                )
-            if own:
-                found.append(f"{task}: {', '.join(own)}, your layer, did not learn within {self.steps:,} steps")
             lost = [each.model for each in mine if each.diverged]
             if lost:
                 found.append(f"{task}: {', '.join(lost)} diverged at every learning rate")
+            if len(idle) + len(own) == len(mine):
+                found.append(f"{task}: no model learned within {self.steps:,} steps ({_baseline(mine[0])})")
+                continue
+            if idle:
+                found.append(
+                    f"{task}: {', '.join(idle)} did not learn ({_baseline(mine[0])}); "
+                    "beating that shows nothing; raise --budget"
+                )
+            if own:
+                found.append(f"{task}: {', '.join(own)}, your layer, did not learn within {self.steps:,} steps")
             ends = {*self.rates[:1], *self.rates[-1:]}
             edge = [each.model for each in mine if each.learned and each.accuracy < 0.99 and each.rate in ends]
             if edge and len(self.rates) > 1:
@@ -104,7 +107,10 @@ class Compared(Answer):
         """Show the warnings, a table for each task, the curves."""
         grids = tuple(self._grid(task) for task in dict.fromkeys(each.task for each in self.entries))
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
-        budget = "" if self.budget is None else f", as the budget of {in_words(self.budget)} allowed on this machine"
+        took = in_words(sum(each.seconds for each in self.entries))
+        budget = (
+            "" if self.budget is None else f", what {in_words(self.budget)} allowed on this machine; they took {took}"
+        )
         rates = ", ".join(f"{each:g}" for each in self.rates)
         rate = (
             f"Its learning rate is the best of {rates} in runs of {counted(self.short, 'step')}."

@@ -148,14 +148,53 @@
     }
     return tools;
   };
+  // Let a picture be zoomed by buttons, by a double click or Ctrl and the wheel, and dragged once it is zoomed.
+  const zoomable = (svg, kind, changed) => {
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const place = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const picture = { scale: 1, held: null, place };
+    let [left, top, dragged] = [0, 0, false];
+    const look = (x, y, scale) => {
+      const least = (value, size) => Math.min(Math.max(value, 0), size - size / scale);
+      [left, top, picture.scale] = [least(x, width), least(y, height), scale];
+      svg.setAttribute("viewBox", `${left} ${top} ${width / scale} ${height / scale}`);
+      svg.classList.toggle("zoomed", scale > 1);
+      changed();
+    };
+    const zoom = (factor, x = left + width / picture.scale / 2, y = top + height / picture.scale / 2) => {
+      const scale = Math.min(Math.max(picture.scale * factor, 1), 16), kept = picture.scale / scale;
+      look(x - (x - left) * kept, y - (y - top) * kept, scale);
+    };
+    svg.closest("a")?.setAttribute("draggable", "false");
+    svg.addEventListener("pointerdown", (event) => {
+      dragged = false;
+      if (picture.scale > 1) { picture.held = place(event); svg.setPointerCapture(event.pointerId); }
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!picture.held) return;
+      const { x, y } = place(event);
+      dragged = true;
+      look(left + picture.held.x - x, top + picture.held.y - y, picture.scale);
+    });
+    for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { picture.held = null; });
+    svg.addEventListener("click", (event) => { if (dragged) event.preventDefault(); });
+    svg.addEventListener("dblclick", (event) => { const { x, y } = place(event); zoom(2, x, y); });
+    svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      const { x, y } = place(event);
+      zoom(event.deltaY < 0 ? 1.25 : 0.8, x, y);
+    }, { passive: false });
+    picture.tools = zoomButtons(kind, () => zoom(1.6), () => zoom(1 / 1.6), () => look(0, 0, 1));
+    return picture;
+  };
   const told = element("p", "", "unseen");
   told.setAttribute("role", "status");
   for (const svg of document.querySelectorAll(".canvas svg[data-points]")) {
     const canvas = svg.parentElement;
     const points = JSON.parse(svg.dataset.points).flatMap(([sentence, places]) => places.map(([x, y, ...values]) =>
       [x, y, sentence.split("{}").map((part, place) => part + (values[place] ?? "")).join("")]));
-    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-    let view = [0, 0, 1], chosen = -1, held;
+    let chosen = -1;
     document.body.append(told);
     const tip = element("div", "", "tip");
     const ring = document.createElementNS(svg.namespaceURI, "circle");
@@ -177,38 +216,18 @@
       tip.style.top = `${Math.max(0, at.y - box.top - tip.offsetHeight - 10)}px`;
       if (aloud) told.textContent = text;
     };
-    const look = ([x, y, scale]) => {
-      const least = (value, size) => Math.min(Math.max(value, 0), size - size / scale);
-      view = [least(x, width), least(y, height), scale];
-      svg.setAttribute("viewBox", `${view[0]} ${view[1]} ${width / scale} ${height / scale}`);
-      canvas.classList.toggle("zoomed", scale > 1);
-      hide();
-    };
-    const zoom = (factor, x = view[0] + width / view[2] / 2, y = view[1] + height / view[2] / 2) => {
-      const scale = Math.min(Math.max(view[2] * factor, 1), 16), kept = view[2] / scale;
-      look([x - (x - view[0]) * kept, y - (y - view[1]) * kept, scale]);
-    };
-    const place = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const picture = zoomable(svg, canvas.className.replace("canvas", "zoom"), hide);
     svg.addEventListener("pointermove", (event) => {
-      const { x, y } = place(event);
-      if (held) return look([view[0] + held.x - x, view[1] + held.y - y, view[2]]);
-      let [best, near] = [-1, (20 / view[2]) ** 2];
+      if (picture.held) return;
+      const { x, y } = picture.place(event);
+      let [best, near] = [-1, (20 / picture.scale) ** 2];
       points.forEach(([px, py], each) => {
         const far = (px - x) ** 2 + (py - y) ** 2;
         if (far < near) [best, near] = [each, far];
       });
       if (best < 0) hide(); else show(best);
     });
-    svg.addEventListener("pointerdown", (event) => { if (view[2] > 1) { held = place(event); svg.setPointerCapture(event.pointerId); } });
-    for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { held = null; });
     svg.addEventListener("pointerleave", hide);
-    svg.addEventListener("dblclick", (event) => { const { x, y } = place(event); zoom(2, x, y); });
-    svg.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      const { x, y } = place(event);
-      zoom(event.deltaY < 0 ? 1.25 : 0.8, x, y);
-    }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step || !points.length) return;
@@ -216,8 +235,7 @@
       show((chosen + step + points.length) % points.length, true);
     });
     canvas.addEventListener("blur", hide);
-    const tools = zoomButtons(canvas.className.replace("canvas", "zoom"), () => zoom(1.6), () => zoom(1 / 1.6), () => look([0, 0, 1]));
-    canvas.parentElement.querySelector(".files")?.after(" ", tools);
+    canvas.parentElement.querySelector(".files")?.after(" ", picture.tools);
     hide();
   }
 
@@ -280,11 +298,12 @@
     const part = (name) => card.querySelector(`[data-${name}]`);
     const x = (n) => left + ((right - left) * n) / (grid.lengths.length - 1);
     const y = (size) => floor - ((floor - ceiling) * Math.log2(Math.max(size, 1))) / story.highest;
-    const picture = card.querySelector("svg"), last = grid.lengths.length - 1;
+    const picture = card.querySelector("svg"), last = grid.lengths.length - 1, zoomed = zoomable(picture, "zoom", () => {});
+    card.after(zoomed.tools);
     const point = (place) => { if (place !== pointed) { pointed = place; show(); } };
     picture.addEventListener("pointermove", (event) => {
-      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
-      point(Math.min(Math.max(Math.round(((at.x - left) / (right - left)) * last), 0), last));
+      const at = zoomed.place(event);
+      if (!zoomed.held) point(Math.min(Math.max(Math.round(((at.x - left) / (right - left)) * last), 0), last));
     });
     picture.addEventListener("pointerleave", () => point(undefined));
     return () => {
