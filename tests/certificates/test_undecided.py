@@ -22,12 +22,12 @@ def test_what_a_method_found_wrong_comes_first():
     told = [
         Verdict(False, False, "needs more than 62 bits", "first"),
         Verdict(False, False, "needs more than 62 bits", "second"),
-        Verdict(False, False, "position 2 does not hand on an exact 0 or 1", "third", suspected=True),
+        Verdict(False, False, "position 2 does not pass on an exact 0 or 1", "third", suspected=True),
         Verdict(False, False, "the method covers match3, not majority", "fourth", concerned=False),
     ]
     verdict = undecided(told)
     assert verdict.reason == (
-        "third: position 2 does not hand on an exact 0 or 1; no input that fails was found; also tried: first, second"
+        "third: position 2 does not pass on an exact 0 or 1; no input that fails was found; also tried: first, second"
     )
     assert verdict.suspected and len(verdict.reasons) == 4
     only = undecided(told[3:])

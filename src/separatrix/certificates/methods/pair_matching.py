@@ -123,7 +123,7 @@ class _Examination:
             for right, box in enumerate(rows):
                 bad = numpy.nonzero((bits(box, place) != right)[cases[right][1]])[0]
                 if len(bad):
-                    reason = f"{int(bad[0]) + 1} at position {place + 1} does not always hand on an exact {right}"
+                    reason = f"{int(bad[0]) + 1} at position {place + 1} does not always pass on an exact {right}"
                     raise SuspicionError(reason, queries=bad, position=place)
         # The last position holds token M, which matches itself; of the dummy's own row nothing is known.
         values = self.values(numpy.arange(self.inputs.modulus + 1, dtype=numpy.int64))

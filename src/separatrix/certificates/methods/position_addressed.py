@@ -123,7 +123,7 @@ class _Examination:
             box = self.after(second, positions, own, attended, held)
             bits[(slice(None), *choices)] = handed_on(head, self.live, box, self.arithmetic)
         for wrong in numpy.argwhere(bits < 0).tolist():
-            reason = f"position {wrong[0] + 1} does not hand on an exact 0 or 1"
+            reason = f"position {wrong[0] + 1} does not pass on an exact 0 or 1"
             raise SuspicionError(reason, places=tuple(set(places[wrong[0]].tolist())))
         flat = meaning.tables.reshape(len(meaning.tables), -1)
         varies = (flat != flat[:, :1]).any(axis=1)

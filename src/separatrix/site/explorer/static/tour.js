@@ -9,10 +9,10 @@ const STEPS = [
   [{}, "verdict", "It works. This network says whether the two halves of an input are equal. The green box is a proof for every input of this length, not a sample."],
   [{ position: "15" }, "arcs-figure", "How: in layer 1 each position of the second half looks at its partner in the first. The arc shows it for the last position; click another token to see where that one looks."],
   [{ position: "15", tab: "layers" }, "panel-layers", "What it carries: the slots of that position after every step. Layer 1 compares two symbols, layer 2 collects the differences."],
-  [{ gain: "5" }, "curve-figure", "Turn the score scale η down to 80 %. Attention gets less sharp, but every input is still answered correctly."],
-  [{ gain: "15/4" }, "phases-box", "At 60 % it is over: the checker found an input with a wrong answer. The map shows the border between green and red. One row has fewer bits and is still green here: rounding can help."],
+  [{ gain: "15/4" }, "phases-box", "Turn the score scale η down to 60 %: attention gets less sharp, and the checker finds an input with a wrong answer. The map shows the border between green and red; in one row fewer bits are still green here, because rounding can help."],
   [{ gain: "15/4", text: "0000000100000001" }, "one-input", "Run that input: the halves are equal, and the network says they are not."],
-  [{ variant: "paper" }, "verdict", "Last, the proof as it is printed, at its full η: it fails as well, and one input shows it. The repaired proof is the one you began with (E2, E3). Now choose another construction."],
+  [{ variant: "paper" }, "verdict", "The proof as it is printed, at its full η, fails as well, and one input shows it. The repaired proof is the one you began with (E2, E3)."],
+  [{ construction: "disjointness", exponent: "1" }, "verdict", "Last, precision: this network for set disjointness is certified with Kc = 2. One step less, and here is the input that breaks it. Now choose another construction."],
 ];
 let place = 0;
 
