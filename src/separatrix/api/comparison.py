@@ -109,11 +109,13 @@ class Compared(Answer):
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
         took = in_words(sum(each.seconds for each in self.entries))
         budget = (
-            "" if self.budget is None else f", what {in_words(self.budget)} allowed on this machine; they took {took}"
+            ""
+            if self.budget is None
+            else f", what {in_words(self.budget)} allowed on this machine; the runs took {took}"
         )
         rates = ", ".join(f"{each:g}" for each in self.rates)
         rate = (
-            f"Its learning rate is the best of {rates} in runs of {counted(self.short, 'step')}."
+            f"Each learning rate is the best of {rates} in runs of {counted(self.short, 'step')}."
             if self.short
             else f"The learning rate of all is {rates}: no other was tried."
         )
