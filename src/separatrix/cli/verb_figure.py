@@ -1,12 +1,15 @@
 """``separatrix figure``: draw a figure of the papers from recorded runs, ours next to theirs."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.answer import Grid, Sheet, show
 from separatrix.cli.completion import complete_figure
 from separatrix.cli.output import JsonOption, console, how_made, print_json, remark
 from separatrix.cli.training_options import StoreOption
@@ -16,13 +19,24 @@ from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.site import Figure
-    from separatrix.training import AttentionMaps, FigureData, RunSource
+    from separatrix.training import AttentionMaps, Experiment, FigureData, RunSource, Sweep
 
 NAME = "figure"
 ORDER = 85
 EXAMPLE = "separatrix figure figure2-left --scale quick --out figures"
 STATE_LIMIT = "state-limit"
 """A figure of its own: no paper has it."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure: its files by name, but for the page and the data, their common name, and what else is made from it."""
+
+    pictures: "list[Figure]"
+    stem: str
+    data: dict[str, Any]
+    page: Callable[[str], str]
+    sheet: Sheet
 
 
 def command(
@@ -42,103 +56,86 @@ def command(
 ) -> None:
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
     require("a figure", "matplotlib", "plotly", "jinja2")
-    if name == STATE_LIMIT:
-        _state_limit(context, scale, out, store, records, as_json)
-        return
     from separatrix.files import check_writable, write_atomically
-    from separatrix.site import experiment_figure, figure_page
-    from separatrix.training import best_scale, experiment_of, experiments, gather, how_to_train, read_sweep
+    from separatrix.training import experiment_of, experiments, read_sweep
 
     own = read_sweep(Path(name)) if name.endswith(".toml") else None
-    if own is not None and scale is not None:
-        raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
-    if own is None and name not in experiments():
+    if own is None and name not in (*experiments(), STATE_LIMIT):
         raise UnknownNameError("figure", name, (*experiments(), STATE_LIMIT))
-    experiment = experiments()[name] if own is None else experiment_of(own, name)
+    if scale is not None and (own is not None or name == STATE_LIMIT):
+        sizes = "draws every recorded run" if own is None else "says its own sizes"
+        raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} {sizes}")
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
     check_writable(out / "figure.svg")
     with opened_source(store, records) as source:
-        chosen = None if own is not None else scale or best_scale(experiment, source)
-        data = gather(experiment, chosen, source, own)
-        if not data.recorded:
-            raise SeparatrixError(
-                f"nothing is recorded of {name} in {source_text(store, records)}; name other runs with --records or "
-                f"--store, or train it first:  {how_to_train(experiment, chosen)}"
-            )
-        attention = _attention(data, source) if experiment.attention else None
-    figures = [experiment_figure(data)]
-    if attention is not None:
-        figures.append(attention[1])
+        where = source_text(store, records)
+        if name == STATE_LIMIT:
+            drawn = _state_limit(source, where)
+        else:
+            experiment = experiments()[name] if own is None else experiment_of(own, name)
+            drawn = _experiment(experiment, scale, own, source, where)
     made = how_made(context, arithmetic="float32")
-    found = {**data.as_dict(), "provenance": made}
-    if attention is not None:
-        found["attention"] = _attention_data(attention[0])
-    footer = f"Made by: {made['command']} at {made['made_at']}"
-    page = figure_page(data, attention, footer)
-    written: list[Path] = []
-    for figure in figures:
-        for suffix, content in ((".svg", figure.svg), (".png", figure.png)):
-            written.append(out / f"{figure.name}{suffix}")
-            write_atomically(written[-1], content)
-    for suffix, content in ((".json", json.dumps(found, ensure_ascii=False, indent=1) + "\n"), (".html", page)):
-        written.append(out / f"{data.stem}{suffix}")
-        write_atomically(written[-1], content)
+    data = {**drawn.data, "provenance": made}
+    content: dict[str, str | bytes] = {}
+    for each in drawn.pictures:
+        content |= {f"{each.name}.svg": each.svg, f"{each.name}.png": each.png}
+    content[f"{drawn.stem}.json"] = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    content[f"{drawn.stem}.html"] = drawn.page(f"Made by: {made['command']} at {made['made_at']}")
+    for file, each in content.items():
+        write_atomically(out / file, each)
     if as_json:
-        print_json({**found, "files": [str(path) for path in written]})
+        print_json({**data, "files": [str(out / file) for file in content]})
         return
-    _print(data, written)
+    show(drawn.sheet, console())
+    for file in content:
+        console().print(f"wrote {out / file}", soft_wrap=True, markup=False)
+
+
+def _experiment(
+    experiment: "Experiment", scale: str | None, own: "Sweep | None", source: "RunSource", where: str
+) -> Drawn:
+    """Draw an experiment, or a user's sweep, next to the paper's numbers."""
+    from separatrix.site import experiment_figure, figure_page
+    from separatrix.training import best_scale, gather, how_to_train
+
+    chosen = None if own is not None else scale or best_scale(experiment, source)
+    data = gather(experiment, chosen, source, own)
+    if not data.recorded:
+        raise SeparatrixError(
+            f"nothing is recorded of {experiment.name if own is None else experiment.source} in {where}; name other "
+            f"runs with --records or --store, or train it first:  {how_to_train(experiment, chosen)}"
+        )
+    attention = _attention(data, source) if experiment.attention else None
+    pictures, found, notes = [experiment_figure(data)], data.as_dict(), [f"• {each}" for each in data.remarks]
     if attention is not None:
-        for each in attention[0].maps:
-            console().print(f"after {each.step:,} steps: {100 * each.share:.1f} % of the attention on named cells")
+        maps, picture = attention
+        pictures.append(picture)
+        found["attention"] = _attention_data(maps)
+        notes += [
+            f"after {each.step:,} steps: {100 * each.share:.1f} % of the attention on named cells" for each in maps.maps
+        ]
+    sheet = Sheet(grids=(_cells(data),), notes=tuple(notes))
+    return Drawn(pictures, data.stem, found, lambda footer: figure_page(data, attention, footer), sheet)
 
 
-def _state_limit(
-    context: typer.Context,
-    scale: str | None,
-    out: Path,
-    store: Path | None,
-    records: list[Path] | None,
-    as_json: bool,
-) -> None:
+def _state_limit(source: "RunSource", where: str) -> Drawn:
     """Draw what recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
     from separatrix.answer import plain
-    from separatrix.files import check_writable, write_atomically
     from separatrix.site import state_limit_figure, state_limit_page
     from separatrix.training import state_limits
 
-    if scale is not None:
-        raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {STATE_LIMIT} draws every recorded run")
-    if out.exists() and not out.is_dir():
-        raise SeparatrixError(f"--out {out} is a file; give a folder")
-    check_writable(out / "figure.svg")
-    with opened_source(store, records) as source:
-        found = state_limits(source)
+    found = state_limits(source)
     if found is None:
         raise SeparatrixError(
-            f"no recurrent model has a recorded run of index-lookup in {source_text(store, records)}; name other runs "
-            "with --records, or train one:  separatrix train index-lookup 'LSTM-(1,64)' --length 20 --recipe strong"
+            f"no recurrent model has a recorded run of index-lookup in {where}; name other runs with --records, or "
+            "train one:  separatrix train index-lookup 'LSTM-(1,64)' --length 20 --recipe strong"
         )
-    figures = [state_limit_figure(found, recipe) for recipe in found.recipes]
-    made = how_made(context, arithmetic="float32")
-    content: dict[str, str | bytes] = {}
-    for each in figures:
-        content |= {f"{each.name}.svg": each.svg, f"{each.name}.png": each.png}
-    data = {**plain(found), "provenance": made}
-    content[f"{STATE_LIMIT}.json"] = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    content[f"{STATE_LIMIT}.html"] = state_limit_page(found, f"Made by: {made['command']} at {made['made_at']}")
-    written = [out / file for file in content]
-    for path, each in zip(written, content.values(), strict=True):
-        write_atomically(path, each)
-    if as_json:
-        print_json({**data, "files": [str(path) for path in written]})
-        return
     shown = found.views[0]
-    console().print(f"index-lookup, recipe {shown.recipe}, learned to {100 * shown.goal:g} %:", markup=False)
-    for model in shown.models:
-        console().print(f"• {model.in_words}", soft_wrap=True, markup=False)
-    for path in written:
-        console().print(f"wrote {path}", soft_wrap=True, markup=False)
+    first = f"index-lookup, recipe {shown.recipe}, learned to {100 * shown.goal:g} %:"
+    sheet = Sheet(notes=(first, *(f"• {model.in_words}" for model in shown.models)))
+    pictures = [state_limit_figure(found, recipe) for recipe in found.recipes]
+    return Drawn(pictures, STATE_LIMIT, plain(found), lambda footer: state_limit_page(found, footer), sheet)
 
 
 def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps, Figure] | None":
@@ -170,32 +167,14 @@ def _attention_data(maps: "AttentionMaps") -> dict[str, Any]:
     }
 
 
-def _print(data: "FigureData", written: "list[Path]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
+def _cells(data: "FigureData") -> Grid:
+    """Return the cells as a table, without what only the page shows."""
     from separatrix.site import HEADINGS, cell_row, headings, number_places
 
-    left_out = (
-        "device",
-        "seconds",
-        "runs",
-        "allowed",
-        "run",
-        "undertrained",
-        *(() if data.paper else ("paper %", "difference")),
-    )
+    left_out = {"device", "seconds", "runs", "allowed", "run", "undertrained"}
+    left_out |= set() if data.paper else {"paper %", "difference"}
     shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]
-    scale = "" if data.scale is None else f", scale {data.scale}"
-    table = Table(title=escape(f"{data.experiment.title}: {data.experiment.source}{scale}"))
     named, right = headings(data), number_places(data)
-    for number in shown:
-        table.add_column(named[number], justify="right" if number in right else "left", no_wrap=number == 0)
-    for cell in data.cells.values():
-        row = cell_row(cell)
-        table.add_row(*[escape(row[number]) for number in shown])
-    console().print(table)
-    for each in data.remarks:
-        console().print(f"• {each}", soft_wrap=True, markup=False)
-    for path in written:
-        console().print(f"wrote {path}", soft_wrap=True, markup=False)
+    rows = tuple(tuple(cell_row(cell)[number] for number in shown) for cell in data.cells.values())
+    title = f"{data.experiment.title}: {data.experiment.source}{'' if data.scale is None else f', scale {data.scale}'}"
+    return Grid(title, tuple(named[number] for number in shown), rows, numbers=tuple(named[each] for each in right))

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_for, covered
 from separatrix.shipped import FOLDER, short_path
@@ -139,48 +139,75 @@ def attacked_in_words() -> str:
     )
 
 
+@dataclass(frozen=True)
+class _Claim:
+    """What a certificate of trained weights states, as far as the table shows it; ``boxes`` are those of words."""
+
+    task: str
+    length: int = 0
+    alphabet: int | None = None
+    bits: int = 0
+    boxes: list[Any] | None = None
+    specification: dict[str, Any] | None = None
+
+    @property
+    def inputs(self) -> str:
+        """How many inputs the claim is about."""
+        if self.specification is None:
+            return f"all {self.length}·{self.alphabet}^{self.length} inputs"
+        inputs, answer = read_specification(self.specification)
+        return f"all {answer.covered(inputs)} inputs".replace("*", "·")
+
+
+@dataclass(frozen=True)
+class _Structure:
+    """What the header of a weight file says of its model; ``state`` is that of a selective recurrence."""
+
+    kind: str
+    width: int
+    heads: int = 1
+    layers: int = 1
+    cell: str = ""
+    expansion: int = 1
+    state: int | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        if self.kind == "recurrent":
+            return f"{self.cell.upper() if self.state is None else self.cell.title()}-(1,{self.width})"
+        heads = f",heads={self.heads}" if self.heads > 1 else ""
+        rotary = ",positions=rotary" if self.kind == "rotary-transformer" else ""
+        return f"TF-({self.layers},{self.width}{heads}{rotary})"
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a state, with a convolution's last inputs, or rows of a head's projections."""
+        if self.kind != "recurrent":
+            return self.width // self.heads
+        if self.state is not None:
+            return self.expansion * self.width * (self.state + TAPS - 1)
+        return self.width * (2 if self.cell == "lstm" else 1)
+
+
 def _model(folder: Path) -> TrainedModel:
-    claim = cast("dict[str, Any]", json.loads((folder / CLAIM).read_text(encoding="utf-8")))
-    about = _structure(folder / WEIGHTS)
-    size = round(sum(file.stat().st_size for file in folder.iterdir()) / 1000)
-    command = f"separatrix check {short_path(folder)}"
-    task = _usual_name(claim["task"])
-    width = about["width"]
-    if "boxes" in claim:
-        selective = "state" in about
-        name = f"{about['cell'].title() if selective else about['cell'].upper()}-(1,{width})"
-        state = f"rounded to {claim['bits']} bits" if claim["bits"] else ""
-        numbers, precision = width * (2 if about["cell"] == "lstm" else 1), claim["bits"] or 32
-        if selective:
-            # With the convolution's last inputs, which take more than the tokens that they are of.
-            numbers = about["expansion"] * width * (about["state"] + TAPS - 1)
-        # Without a token Mamba has no last token, and so no answer.
-        words = f"words of every length{' but 0' if selective else ''}"
-        return TrainedModel(task, name, "rnn", None, words, state, numbers, precision, 1, command, size)
-    heads, length = about["heads"], claim["length"]
-    rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
-    layers = about.get("layers", 1)
-    name = f"TF-({layers},{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
-    column: Model = "transformer-1layer" if layers == 1 else "transformer-2layer"
-    inputs = f"all {length}·{claim['alphabet']}^{length} inputs" if "alphabet" in claim else _counted(claim)
-    rows = width // heads
-    return TrainedModel(task, name, column, length, inputs, "", rows, 32, heads, command, size)
+    from pydantic import TypeAdapter
 
-
-def _structure(path: Path) -> dict[str, Any]:
-    """Return what the header of a weight file says of its model."""
-    with path.open("rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return json.loads(header["__metadata__"]["separatrix"])
-
-
-def _usual_name(label: str) -> str:
-    """Return the task's name alone where its parameters are the usual ones."""
     from separatrix.tasks import changed_label, labelled_task
 
-    return changed_label(labelled_task(label))
-
-
-def _counted(claim: dict[str, Any]) -> str:
-    inputs, answer = read_specification(claim["specification"])
-    return f"all {answer.covered(inputs)} inputs".replace("*", "·")
+    claim = TypeAdapter(_Claim).validate_json((folder / CLAIM).read_bytes())
+    with (folder / WEIGHTS).open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    about = TypeAdapter(_Structure).validate_json(header["__metadata__"]["separatrix"])
+    column: Model = "transformer-1layer" if about.layers == 1 else "transformer-2layer"
+    length, inputs, state = claim.length, claim.inputs if claim.boxes is None else "", ""
+    if claim.boxes is not None:
+        column, length = "rnn", None
+        # Without a token Mamba has no last token, and so no answer.
+        inputs = f"words of every length{'' if about.state is None else ' but 0'}"
+        state = f"rounded to {claim.bits} bits" if claim.bits else ""
+    return TrainedModel(
+        changed_label(labelled_task(claim.task)), about.model, column, length, inputs, state, about.numbers,
+        claim.bits or 32, about.heads, f"separatrix check {short_path(folder)}",
+        round(sum(file.stat().st_size for file in folder.iterdir()) / 1000),
+    )  # fmt: skip
