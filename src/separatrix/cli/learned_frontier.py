@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.answer import Grid, Sheet, show
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import console, print_result
 from separatrix.cli.pictures import check_picture, write_picture
@@ -93,34 +94,32 @@ def learned_frontier(
         result = {"task": task, "goal": goal, "steps": steps, "points": [p.as_dict() for p in points]}
         print_result(context, result, arithmetic="float32", seed=0)
         return
-    _print(task, goal, steps, points)
+    show(_sheet(task, goal, steps, points), console())
 
 
 def _label(spec: "RunSpec") -> str:
     return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g}"
 
 
-def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=f"{task}: learned to {100 * goal:g} % within {steps:,} steps")
-    for column in ("model", "state bits", "learned", "not learned", "bound"):
-        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=column != "model")
-    for point in points:
-        values: tuple[Any, ...] = (
+def _sheet(task: str, goal: float, steps: int, points: "list[FrontierPoint]") -> Sheet:
+    columns = ("model", "state bits", "learned", "not learned", "bound")
+    rows = tuple(
+        (
             point.model,
             "grows with N" if point.state_bits is None else f"{point.state_bits:,}",
             "none" if point.learned is None else f"N = {point.learned}",
             "-" if point.failed is None else f"N = {point.failed.length} ({100 * point.failed.accuracy:.1f} %)",
             "-" if point.bound is None else f"N ≤ {point.bound:,}",
         )
-        table.add_row(*values)
-    console().print(table)
-    for claim, within in dict.fromkeys((point.bound_claim, point.arithmetic) for point in points if point.bound_claim):
-        text = f"bound: {escape(claim)}; longer inputs are out of reach for every choice of weights ({escape(within)})"
-        console().print(text, soft_wrap=True)
-    for refuted in dict.fromkeys(each for point in points for each in point.refuted):
-        console().print(f"[red]refuted[/red], not used: {escape(refuted)}", soft_wrap=True)
-    last = "learned: the longest N; not learned: the first that failed, evidence for this recipe only"
-    console().print(last, soft_wrap=True)
+        for point in points
+    )
+    claims = dict.fromkeys((point.bound_claim, point.arithmetic) for point in points if point.bound_claim)
+    refuted = dict.fromkeys(each for point in points for each in point.refuted)
+    notes = [
+        f"bound: {claim}; longer inputs are out of reach for every choice of weights ({within})"
+        for claim, within in claims
+    ]
+    notes.append("learned: the longest N; not learned: the first that failed, evidence for this recipe only")
+    title = f"{task}: learned to {100 * goal:g} % within {steps:,} steps"
+    warnings = tuple(f"refuted, not used: {each}" for each in refuted)
+    return Sheet(grids=(Grid(title, columns, rows, numbers=columns[1:]),), notes=tuple(notes), warnings=warnings)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from separatrix.answer import Grid, Sheet, show
 from separatrix.cli.output import console, print_result
 from separatrix.cli.training_options import SHOWN_DIGITS, parse_list
 from separatrix.errors import SeparatrixError
@@ -19,8 +20,6 @@ EXAMPLES = 1000
 
 def show_state_bits(context: typer.Context, store: Path | None, name: str, bits: str, as_json: bool) -> None:
     """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
-    from rich.markup import escape
-
     from separatrix.bounds import bits_needed, protocol_bounds
     from separatrix.models import state_precision
     from separatrix.training import Records, store_path, trained_model
@@ -42,9 +41,7 @@ def show_state_bits(context: typer.Context, store: Path | None, name: str, bits:
         bound = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
         print_result(context, {**found, **bound}, arithmetic="float32")
     else:
-        _print(report, record, needed, claim)
-        for each in refuted:
-            console().print(f"[red]refuted[/red], not used: {escape(each)}", soft_wrap=True)
+        show(_sheet(report, spec.name, needed, claim, refuted), console())
 
 
 def _check_built_in(record: "Record") -> None:
@@ -59,24 +56,19 @@ def _check_built_in(record: "Record") -> None:
         )
 
 
-def _print(report: "PrecisionReport", record: "Record", needed: int | None, claim: str) -> None:
-    from rich.table import Table
-
+def _sheet(report: "PrecisionReport", run: str, needed: int | None, claim: str, refuted: list[str]) -> Sheet:
+    columns = ("bits of a number", "bits of the message", "%")
+    rows = [(str(each.bits), f"{each.message_bits:,}", f"{100 * each.accuracy[0]:.1f}") for each in report.points]
+    rows.append(("not rounded", "", f"{100 * report.unrounded[0]:.1f}"))
     title = f"{report.model} on {report.task}, N = {report.length}: the state after {report.cut} positions, rounded"
-    table = Table(title=title, title_justify="left")
-    for column in ("bits of a number", "bits of the message", "%"):
-        table.add_column(column, justify="right")
-    for point in report.points:
-        table.add_row(str(point.bits), f"{point.message_bits:,}", f"{100 * point.accuracy[0]:.1f}")
-    table.add_row("not rounded", "", f"{100 * report.unrounded[0]:.1f}", style="bold")
-    console().print(table)
-    used = report.bits_used()
-    if used is None:
-        text = "every rounding tried costs more than one point in a hundred"
-    else:
+    used, text = report.bits_used(), "every rounding tried costs more than one point in a hundred"
+    if used is not None:
         enough = f"{used * report.state_numbers:,} bits do"
         text = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
-    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {text}", soft_wrap=True)
+    notes = [f"run {run[:SHOWN_DIGITS]}, {report.examples} examples: {text}"]
     if needed is not None:
-        text = f"a protocol that is correct on every input of this length sends at least {needed:,} bits ({claim})"
-        console().print(text, soft_wrap=True, markup=False)
+        notes.append(
+            f"a protocol that is correct on every input of this length sends at least {needed:,} bits ({claim})"
+        )
+    warnings = tuple(f"refuted, not used: {each}" for each in refuted)
+    return Sheet(grids=(Grid(title, columns, tuple(rows), numbers=columns),), notes=tuple(notes), warnings=warnings)

@@ -15,7 +15,7 @@ from separatrix.extras import require
 from separatrix.training import EXECUTORS
 
 if TYPE_CHECKING:
-    from separatrix.training import Executor
+    from separatrix.training import Executor, RunSpec
 
 SHOWN_DIGITS = 8
 """So much of a run's name is in tables; ``runs show`` takes it."""
@@ -183,6 +183,11 @@ class Method:
 
 
 ANYWHERE, USUAL, DEFAULT = Place(), Recording(), Method()
+
+
+def run_label(spec: "RunSpec") -> str:
+    """Return what tells a run from others of its task."""
+    return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g} seed {spec.seed}"
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.answer import Grid, Sheet, show
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, console, print_result, remark
 from separatrix.cli.pictures import check_picture, write_picture
-from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
+from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption, run_label
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.extras import require
@@ -107,7 +108,7 @@ def command(
                 print_result(context, {"runs": [record.as_dict() for record in chosen]}, arithmetic="float32")
             else:
                 if chosen:
-                    _print_list(chosen)
+                    show(Sheet(grids=(_listed(chosen),)), console())
                 else:
                     _tell_what_there_is(source, source_text(store, records))
                 if unfinished := unfinished_groups(source):
@@ -170,25 +171,20 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
         console().print(f"  {option} {', '.join(texts[:MOST_VALUES])}{more}", soft_wrap=True, markup=False)
 
 
-def _print_list(records: "list[Record]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
+def _listed(records: "list[Record]") -> Grid:
     # A task that all runs share is in the title; together with a long model name it would not fit a terminal.
     shared = {record.spec.task for record in records}
     of = f" of {min(shared)}" if len(shared) == 1 else ""
-    table = Table(title=f"{counted(len(records), 'run')}{of}")
-    for column in ("run", *(() if of else ("task",)), "model", "N", "lr", "seed", "%", "steps", "ended"):
-        left = column in ("run", "task", "model", "ended")
-        table.add_column(column, justify="left" if left else "right", no_wrap=column not in ("task", "model"))
+    rows: list[tuple[str, ...]] = []
     for record in records:
         spec, result = record.spec, record.result
-        values: tuple[Any, ...] = (
-            spec.name[:SHOWN_DIGITS], *(() if of else (spec.task,)), spec.architecture, spec.length,
-            f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.1f}", result.step, result.ending,
-        )  # fmt: skip
-        table.add_row(*[escape(str(value)) for value in values])
-    console().print(table)
+        rows.append((
+            spec.name[:SHOWN_DIGITS], *(() if of else (spec.task,)), spec.architecture, str(spec.length),
+            f"{spec.learning_rate:g}", str(spec.seed), f"{100 * result.accuracy:.1f}", str(result.step), result.ending,
+        ))  # fmt: skip
+    columns = ("run", *(() if of else ("task",)), "model", "N", "lr", "seed", "%", "steps", "ended")
+    title = f"{counted(len(records), 'run')}{of}"
+    return Grid(title, columns, tuple(rows), numbers=("N", "lr", "seed", "%", "steps"))
 
 
 def _export(
@@ -207,61 +203,40 @@ def _show(
     context: typer.Context, source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool
 ) -> None:
     """Print one run in full, or several side by side: what differs between them, and how they ended."""
-    from rich.markup import escape
-    from rich.table import Table
-
     curves = [source.curve(record.spec.name) for record in records]
     if plot is not None:
         from separatrix.site import run_curves_figure
 
-        labelled = [(_label(record), record, points) for record, points in zip(records, curves, strict=True)]
+        labelled = [(run_label(each.spec), each, points) for each, points in zip(records, curves, strict=True)]
         write_picture(plot, run_curves_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled))
+    plain = [record.as_dict() for record in records]
     if as_json:
         listed = [
-            {**record.as_dict(), "curve": [vars(point) for point in points]}
-            for record, points in zip(records, curves, strict=True)
+            {**each, "curve": [vars(point) for point in points]} for each, points in zip(plain, curves, strict=True)
         ]
         print_result(context, {"runs": listed}, arithmetic="float32")
         return
-    plain = [record.as_dict() for record in records]
     alone, out = len(records) == 1, console()
     names = [record.spec.name for record in records]
     if not alone and len({name[:SHOWN_DIGITS] for name in names}) == len(set(names)):
         names = [name[:SHOWN_DIGITS] for name in names]
-    table = Table(title=None if alone else "what differs")
-    table.add_column("field", style="bold")
-    for name in names:
-        table.add_column(name)
-    for field in plain[0]["spec"]:
-        values = [str(each["spec"][field]) for each in plain]
-        if alone or len(set(values)) > 1:
-            table.add_row(field, *map(escape, values))
-    table.add_section()
-    fields = {field: [_text(each[field]) for each in plain] for field in RESULT_FIELDS}
-    fields["finished_at"] = [str(each["finished_at"]).replace("T", " ") for each in plain]
+    described = {field: [str(each["spec"][field]) for each in plain] for field in plain[0]["spec"]}
+    results = {field: [_text(each[field]) for each in plain] for field in RESULT_FIELDS}
+    results["finished_at"] = [str(each["finished_at"]).replace("T", " ") for each in plain]
     if alone:
-        fields["weights"] = [_text(plain[0]["weights"])]
-    fields["device"] = [str(record.environment.get("device_name", "")) for record in records]
-    fields["trained with"] = [_others(record) for record in records]
-    same = [field for field, values in fields.items() if not alone and field != "accuracy" and len(set(values)) == 1]
-    for field, values in fields.items():
-        if field not in same:
-            table.add_row(field, *map(escape, values))
+        results["weights"] = [_text(plain[0]["weights"])]
+    results["device"] = [str(record.environment.get("device_name", "")) for record in records]
+    results["trained with"] = [
+        counted(int(record.environment.get("members", 1)) - 1, "other run") for record in records
+    ]
+    same = [field for field, values in results.items() if not alone and field != "accuracy" and len(set(values)) == 1]
     width = min(SPARKS, out.width - FRAME) // len(records) - BORDER
-    table.add_row(CURVE, *[sparks([point.accuracy for point in points], max(width, 2)) for points in curves])
-    out.print(table)
-    if same:
-        out.print(f"the same for all: {', '.join(f'{field} {fields[field][0]}' for field in same)}", markup=False)
-
-
-def _others(record: "Record") -> str:
-    count = int(record.environment.get("members", 1)) - 1
-    return counted(count, "other run")
-
-
-def _label(record: "Record") -> str:
-    spec = record.spec
-    return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g} seed {spec.seed}"
+    rows = [(field, *values) for field, values in described.items() if alone or len(set(values)) > 1]
+    rows += [(field, *values) for field, values in results.items() if field not in same]
+    rows.append((CURVE, *(sparks([point.accuracy for point in points], max(width, 2)) for points in curves)))
+    said = f"the same for all: {', '.join(f'{field} {results[field][0]}' for field in same)}"
+    grid = Grid("" if alone else "what differs", ("field", *names), tuple(rows))
+    show(Sheet(grids=(grid,), notes=(said,) if same else ()), out)
 
 
 def _text(value: Any) -> str:

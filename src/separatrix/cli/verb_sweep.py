@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.answer import Grid, Sheet, show
 from separatrix.cli.completion import complete_experiment
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, console, notes, print_result
@@ -17,6 +18,7 @@ from separatrix.cli.training_options import (
     parse_list,
     parse_names,
     parse_rates,
+    run_label,
     with_option_groups,
 )
 from separatrix.errors import SeparatrixError
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from separatrix.tasks import Task
-    from separatrix.training import Cell, Group, HeatMap, Plan, RunSpec, Sweep
+    from separatrix.training import Cell, Group, HeatMap, Plan, Sweep
 
 NAME = "sweep"
 ORDER = 83
@@ -92,11 +94,11 @@ def command(
             print_result(context, {"sweep": sweep.as_dict(), "plan": plan.as_dict()}, arithmetic="float32")
         else:
             console().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-            console().print(_plan_table(plan))
+            show(Sheet(grids=(_plan_table(plan),)), console())
         return
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-    found, _ = run_groups(groups, place, recording, _label, full_grid=full_grid, quiet=as_json)
+    found, _ = run_groups(groups, place, recording, run_label, full_grid=full_grid, quiet=as_json)
     maps = heat_maps(cells, found, axes)
     best = [cell.best(found) for cell in cells]
     if as_json:
@@ -211,27 +213,22 @@ def _plan_text(title: str, plan: "Plan", place: Place) -> str:
     return f"{text}, at most {in_words(plan.seconds)} on {place.device_text()}{several} (shapes: {basis})"
 
 
-def _plan_table(plan: "Plan") -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
+def _plan_table(plan: "Plan") -> Grid:
     from separatrix.wording import in_words
 
     tasks = {each.group.specs[0].task for each in plan.groups}
-    table = Table(title=f"task {min(tasks)}" if len(tasks) == 1 else None)
-    columns = ["model", *(["task"] if len(tasks) > 1 else []), "N", "runs", "recorded", "steps", "at most", "estimate"]
-    for column in columns:
-        left = column in ("model", "task", "estimate")
-        table.add_column(column, justify="left" if left else "right", no_wrap=column not in ("model", "task"))
+    several = len(tasks) > 1
+    rows: list[tuple[str, ...]] = []
     for each in plan.groups:
         spec = each.group.specs[0]
         time_text = "done" if each.done else "" if each.seconds is None else in_words(each.seconds)
-        values = (
-            spec.architecture, *((spec.task,) if len(tasks) > 1 else ()), spec.length, len(each.group.specs),
-            each.recorded, spec.steps, time_text, each.basis,
-        )  # fmt: skip
-        table.add_row(*[escape(str(value)) for value in values])
-    return table
+        rows.append((
+            spec.architecture, *((spec.task,) if several else ()), str(spec.length), str(len(each.group.specs)),
+            str(each.recorded), str(spec.steps), time_text, each.basis,
+        ))  # fmt: skip
+    columns = ("model", *(("task",) if several else ()), "N", "runs", "recorded", "steps", "at most", "estimate")
+    numbers = ("N", "runs", "recorded", "steps", "at most")
+    return Grid("" if several else f"task {min(tasks)}", columns, tuple(rows), numbers=numbers)
 
 
 def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
@@ -281,7 +278,3 @@ def _percent(shown: "HeatMap", row: str, column: str) -> str:
         return f"{100 * accuracy:.1f} [red]diverged[/red]"
     colour = "green" if accuracy >= 0.99 else "yellow" if accuracy >= 0.5 else "red"
     return f"[{colour}]{100 * accuracy:.1f}[/{colour}]"
-
-
-def _label(spec: "RunSpec") -> str:
-    return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g} seed {spec.seed}"
