@@ -137,7 +137,7 @@ class Campaign:
             tally.wrong.append(f"{what}: {quantity} is reported as {reported}, the true one is {true}")
 
     def examine(self, drawn: Drawn, partition: Partition, what: str) -> None:
-        """Everything that a profile of one function reports; ``partition`` is examined besides the reported ones."""
+        """Everything that a profile of one function reports; ``partition`` is examined with the reported ones."""
         self.functions += 1
         found = profile(what, drawn, drawn.length, Alphabet(drawn.symbols))
         self._states(found, drawn, what)

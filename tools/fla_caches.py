@@ -75,7 +75,7 @@ NOT_RUN = {
     "mesa_net": "Triton's interpreter does not run its kernels",
     "parallax": "Triton's interpreter does not run its kernels",
     "moba": "needs flash-attn", "mamba3": "needs a GPU",
-    "rodimus": "its code asks for a residual that its own model does not hand on",
+    "rodimus": "its code needs a residual that its own model does not pass on",
 }  # fmt: skip
 """Types that are described from the code that was read and were not run."""
 
@@ -100,7 +100,7 @@ def interpret(checkout: Path) -> None:
     warnings.simplefilter("ignore")
     tuner: Any = importlib.import_module("triton.runtime.autotuner").Autotuner
     tuner.do_bench = property(lambda _: lambda *_, **__: [1.0, 1.0, 1.0], lambda *_: None)
-    # numpy refuses to make a number of an array of one entry, which Triton 3.6 asks for.
+    # numpy refuses to make a number of an array of one entry, which Triton 3.6 requires.
     interpreter: Any = importlib.import_module("triton.runtime.interpreter")
     source = inspect.getsource(interpreter._patch_lang_tensor)
     exec(source.replace("int(self.handle.data)", "int(self.handle.data.reshape(-1)[0])"), interpreter.__dict__)
@@ -172,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         try:
             one = measured(model)
-        except Exception as error:  # another package's code: say what it said, and go on
+        except Exception as error:  # another package's code: report its message, and continue
             print(f"{model['model_type']:24} cannot be run: {type(error).__name__}: {str(error)[:160]}", flush=True)
             differing += 1
             continue

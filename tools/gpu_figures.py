@@ -6,7 +6,7 @@
 
 Without names all pieces are trained. Records go into one store for each scale, such as ``results/reduced.sqlite``, with
 checkpoints and weights next to it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
-that something is left; the same command goes on from there, until nothing is. A cell that is cheap is trained before
+that something is left; the same command resumes, until nothing is. A cell that is cheap is trained before
 one that is expensive, so that a short time gives many cells.
 
 ``--steps`` cuts all runs short, and a plan says it part by part; figures show such runs and say that they had fewer
@@ -164,7 +164,7 @@ class Teller:
         self.began = time.monotonic()
 
     def started(self, group: Group, step: int) -> None:
-        """A group starts, or goes on after ``step`` steps."""
+        """A group starts, or resumes after ``step`` steps."""
         spec = group.specs[0]
         after = f", after {step} steps" if step else ""
         self.said(f"{spec.architecture} on {spec.task} N={spec.length}: {len(group.specs)} runs{after}")
@@ -223,7 +223,7 @@ def copy_store(store: Path, folder: Path) -> None:
         connection.close()
 
 
-def tell_state_bits(settings: Settings, cells: Sequence[Cell], found: dict[str, Record], files: Path) -> None:
+def print_state_bits(settings: Settings, cells: Sequence[Cell], found: dict[str, Record], files: Path) -> None:
     """Round the states of the trained models and show how many bits they need."""
     from separatrix.training.devices import device_named
     from separatrix.training.experiments.state_bits_data import state_bits
@@ -314,7 +314,9 @@ def _run(parts: Sequence[Part | Strong], settings: Settings, limit: float, only_
                 each.sweep(settings.scale) for each in parts if isinstance(each, Part) and each.piece == "state-bits"
             ]
             mine = [cell for sweep in sweeps for cell in sweep.cells()]
-            tell_state_bits(settings, mine, records.find(run.name for cell in mine for run in cell.runs), records.files)
+            print_state_bits(
+                settings, mine, records.find(run.name for cell in mine for run in cell.runs), records.files
+            )
     if settings.copies is not None:
         copy_store(settings.store, settings.copies)
     if not only_list:

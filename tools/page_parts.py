@@ -136,7 +136,7 @@ def errata_index() -> str:
 
 
 def attempts_table() -> str:
-    """Every bound in every arithmetic: what it asks for and what the narrowest network found has."""
+    """Every bound in every arithmetic: what it requires and what the narrowest network found has."""
     rows: dict[str, list[object]] = {}
     for each in attempts():
         below = each.outcome is Outcome.BELOW
@@ -161,7 +161,7 @@ BOUND_LENGTH, BOUND_PRECISION, REDUCTION_BITS = 4096, 32, 6
 
 
 def bound_table(model: str) -> str:
-    """What every bound for a class of models asks for, and the smallest width it leaves open."""
+    """What every bound for a class of models requires, and the smallest width it leaves open."""
     lines = [
         f"| bound | claim | tasks | bits needed at N = {BOUND_LENGTH} | width ≥ | by the paper's formula |",
         "|---|---|---|---|---:|---|",
@@ -197,7 +197,7 @@ def reduction_table() -> str:
 OF_THE_PAPERS = (
     "TF", "LSTM", "LinTF", "RetNet", "DSS", "Mamba", "FNN", "CNN", "RNN", "GRU", "ThirdTF", "HardTF", "GraphTF",
 )  # fmt: skip
-"""The papers' own come first, as they tell of them; what people build today follows."""
+"""Those of the papers come first, in their order; newer ones follow."""
 
 
 def catalog() -> str:

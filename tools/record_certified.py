@@ -20,7 +20,7 @@ from separatrix.table.design_enough import RECORD, entry
 
 
 def main() -> None:
-    """Certify what is asked for and write the record."""
+    """Certify what is named and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("length", type=int)
     parser.add_argument("names", nargs="*", default=[])

@@ -194,7 +194,7 @@ def test_integers_of_numpy_are_integers():
 def test_the_bound_of_a_decision_is_met_from_above():
     for function, length in ((palindrome, 8), (lambda bits: sum(bits) % 3 == 0, 6)):
         found = sx.bound(function, "rnn", length, precision=1)
-        assert found.known_from_above[0].growth == f"{found.at_least} bits of state"
+        assert found.upper_bounds[0].growth == f"{found.at_least} bits of state"
 
 
 def first_bit_is(value):

@@ -39,7 +39,7 @@ def test_bits_that_are_not_used_are_told(call, tmp_path, asked, used, offered):
     common = ("certify", "index-lookup", "-n", "1024", "--out", str(tmp_path), "--json")
     ended = call(*common, "--precision", str(asked))
     assert json.loads(ended.out)["precision_bits"] == used
-    said = f"note: {asked} bits asked for, {used} used: at N = 1024 numbers have {used} bits with Kc = "
+    said = f"note: {asked} bits given, {used} used: at N = 1024 numbers have {used} bits with Kc = "
     assert ended.err.startswith(said) if asked != used else ended.err == ""
     assert ended.err.count("\n") == (asked != used)
     arithmetic = f"fixed:N=2,Kc={offered},down"
@@ -50,7 +50,7 @@ def test_bits_that_are_not_used_are_told(call, tmp_path, asked, used, offered):
 
 def test_precision_tells_unused_bits_too(call):
     ended = call("precision", "index-lookup", "--length", "1024", "--precision", "30", "--json")
-    assert ended.err.startswith("note: 30 bits asked for, 22 used")
+    assert ended.err.startswith("note: 30 bits given, 22 used")
     assert "--arithmetic" not in ended.err
     assert json.loads(ended.out) | {"provenance": 0} == json.loads(
         call("precision", "index-lookup", "--length", "1024", "--bits", "22", "--json").out

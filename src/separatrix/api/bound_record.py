@@ -146,7 +146,7 @@ class Bounded(Answer):
     bounds: tuple[BoundSize, ...]
     architecture: ModelVerdict | None
     remarks: tuple[Remark, ...] = ()
-    known_from_above: tuple[Sufficient, ...]
+    upper_bounds: tuple[Sufficient, ...]
 
     def __bool__(self) -> bool:
         """Return whether nothing that was run refutes the bound."""
@@ -160,7 +160,9 @@ class Bounded(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as plain data; the numbers of a piece of evidence are next to its text."""
-        return {**super().as_dict(), "evidence": [each.described() for each in self.evidence]}
+        found = super().as_dict()
+        above = found.pop("upper_bounds")
+        return {**found, "evidence": [each.described() for each in self.evidence], "known_from_above": above}
 
 
 def bounded(bounds: Sequence[BoundSize], nothing: str | None, **others: Any) -> Bounded:

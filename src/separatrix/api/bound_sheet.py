@@ -47,7 +47,7 @@ def bound_sheet(result: "Bounded") -> Sheet:
         rest.append(Fact(label, f"{size}; {bound.claim}, {bound.statement}"))
     rest += [Fact("not about this", f"{each.claim}: {each.text}") for each in result.silent]
     rest += [Fact(each.kind, f"{each.claim}: {each.statement}") for each in result.remarks]
-    sufficient = _sufficient(result.known_from_above)
+    sufficient = _sufficient(result.upper_bounds)
     return Sheet(_title(result), (*facts, *sufficient[:1]), details=(*details, *sufficient[1:]))
 
 

@@ -67,7 +67,7 @@ def bound(
 
         return function_bound(chosen, model, *size, asked)
     longest = min(LONGEST_TRIED, chosen.maximum_length)
-    # Bounds are asked for at lengths of which nobody draws an input; a shorter one with as many halves is tried.
+    # Bounds hold at lengths at which nobody draws an input; a shorter one with as many halves is tried.
     shorter = longest - (longest - length) % (2 * chosen.length_step)
     tried = max(chosen.minimum_length, min(length, shorter))
     try_user_task(chosen, tried)
@@ -163,7 +163,7 @@ def _answered(
         remarks=tuple(
             Remark(bound.name, bound.kind, bound.claim, bound.statement) for bound in found if bound.kind != "bound"
         ),
-        known_from_above=_above(chosen.name, kind, numbers),
+        upper_bounds=_above(chosen.name, kind, numbers),
     )
 
 
@@ -294,7 +294,7 @@ def verdict_on(
     bounds = [each.bound for each in gated]
     excluding = [each for each in gated if not each.bound.possible(length, size, task)]
     sums = [most_partial_sums(each.bound, length, size, task) for each in excluding]
-    handed_on = [many for many in sums if many is not None]
+    passed_on = [many for many in sums if many is not None]
     limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
     return ModelVerdict(
         class_=kind,
@@ -305,7 +305,7 @@ def verdict_on(
         possible=not excluding,
         excluded_by=tuple(each.bound.claim for each in excluding),
         functions=next((words for each in excluding if (words := each.bound.of_a_class(task))), ""),
-        partial_sums=min(handed_on, default=None),
+        partial_sums=min(passed_on, default=None),
         arithmetic=tuple(dict.fromkeys(each.arithmetic for each in excluding or gated)),
         longest_possible=min(limits, default=None),
         assumed=assumed,

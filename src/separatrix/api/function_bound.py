@@ -70,7 +70,7 @@ def function_bound(
         arithmetic=bounds[0].arithmetic if bounds else "any",
         evidence=(_evidence(found),) if bounds else (),
         architecture=excluded,
-        known_from_above=_above(found),
+        upper_bounds=_above(found),
     )
 
 

@@ -159,13 +159,13 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
 
 
 def unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> str:
-    """Return why fewer bits are used than were asked for, in a line; empty where all of them are.
+    """Return why fewer bits are used than were given, in a line; empty where all of them are.
 
     ``offered`` is the rounding where the caller takes an arithmetic by name: steps of 2^-b up to 2^b have 2b + 2 bits
     at every length.
 
     >>> unused_bits(1024, 30, 1)
-    '30 bits asked for, 22 used: at N = 1024 numbers have 22 bits with Kc = 1 and 42 with Kc = 2 (BHBK24 B.2)'
+    '30 bits given, 22 used: at N = 1024 numbers have 22 bits with Kc = 1 and 42 with Kc = 2 (BHBK24 B.2)'
     >>> unused_bits(1024, 22, 1)
     ''
     """
@@ -177,6 +177,6 @@ def unused_bits(length: int, bits: int, exponent: int, offered: str | None = Non
     steps = (bits - 2) // 2
     finer = f"; for {2 * steps + 2} give --arithmetic fixed:N=2,Kc={steps},{offered} instead of --precision"
     return (
-        f"{counted(bits, 'bit')} asked for, {used} used: at N = {length} numbers have {used} bits with Kc = {exponent} "
+        f"{counted(bits, 'bit')} given, {used} used: at N = {length} numbers have {used} bits with Kc = {exponent} "
         f"and {more} with Kc = {exponent + 1} (BHBK24 B.2){finer if offered and 2 * steps + 2 > used else ''}"
     )

@@ -1,4 +1,4 @@
-"""How verbs ask for a construction: the options that ``certify`` and ``export`` share, and what they mean together."""
+"""How verbs describe a construction: the options that ``certify`` and ``export`` share, and what they mean together."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,7 +59,7 @@ def options_from(
 ) -> "Options":  # fmt: skip
     """Return what a construction is asked to build; whatever does not make sense ends in one line."""
     from separatrix.api import exponent_for_bits
-    from separatrix.cli.verb_precision import tell_unused_bits
+    from separatrix.cli.verb_precision import note_unused_bits
     from separatrix.constructions import Options
     from separatrix.networks import SCORINGS
     from separatrix.tasks import tasks, with_text_parameters
@@ -70,7 +70,7 @@ def options_from(
     construction.check_length(task, length)
     if precision is not None:
         exponent = exponent_for_bits(task.name, length, precision)
-        tell_unused_bits(length, precision, exponent, rounding if offers_arithmetic else None)
+        note_unused_bits(length, precision, exponent, rounding if offers_arithmetic else None)
     rounded = rounding_named(rounding)
     if attention is not None and attention not in SCORINGS:
         raise UnknownNameError("attention", attention, SCORINGS)

@@ -12,7 +12,7 @@ from types import FrameType
 
 @contextmanager
 def remembered() -> Generator[list[int]]:
-    """Note Ctrl-C in the list, besides its usual effect: compiled modules, and others, raise another error."""
+    """Note Ctrl-C in the list, in addition to its usual effect: compiled modules, and others, raise another error."""
     pressed: list[int] = []
 
     def raise_and_remember(number: int, frame: FrameType | None) -> None:

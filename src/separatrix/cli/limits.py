@@ -10,8 +10,8 @@ option says so.
 What the limit cannot soften: python-flint ends the process with its own message when it is refused memory; its numbers
 are small next to numpy's arrays, so that the arrays meet the limit first.
 
-Training has no such option. It asks for what the model needs, and on a CPU Linux would grant more than there is and end
-the process, or another one, without a word. :func:`within_free_memory` makes the system refuse instead.
+Training has no such option. It allocates what the model needs, and on a CPU Linux would grant more than there is and
+end the process, or another one, without a word. :func:`within_free_memory` makes the system refuse instead.
 """
 
 import re
@@ -48,7 +48,7 @@ def parse_bytes(text: str) -> int:
 
 
 def memory_limit(given: str | None, default: str = DEFAULT) -> int:
-    """Return the limit in bytes; says on standard error when a limit was asked for that this system does not keep."""
+    """Return the limit in bytes; says on standard error when a limit is given that this system does not enforce."""
     limit = parse_bytes(default if given is None else given)
     if given is not None and not enforceable():
         notes().print(f"note: {sys.platform} does not enforce --max-memory; only the estimate is compared with it")

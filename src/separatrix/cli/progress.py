@@ -1,6 +1,6 @@
 """One bar on standard error for long work: what is being done, how much of it, how long it will still take.
 
-Nothing is drawn where standard error is not a terminal or ``--json`` was asked for, so that logs and pipes stay clean.
+Nothing is drawn where standard error is not a terminal or ``--json`` is given, so that logs and pipes stay clean.
 """
 
 from collections.abc import Generator

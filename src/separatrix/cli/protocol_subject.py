@@ -65,7 +65,7 @@ def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
 
 
 def input_of(subject: "Subject", text: str | None, seed: int) -> "tuple[Integers, int | None]":
-    """Return the cells of one input, and the last position at which the task asks for an answer."""
+    """Return the cells of one input, and the last query position of the task."""
     import numpy
 
     from separatrix.communication import read_position

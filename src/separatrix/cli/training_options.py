@@ -186,7 +186,7 @@ ANYWHERE, USUAL, DEFAULT = Place(), Recording(), Method()
 
 
 def run_label(spec: "RunSpec") -> str:
-    """Return what tells a run from others of its task."""
+    """Return what distinguishes a run from others of its task."""
     return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g} seed {spec.seed}"
 
 

@@ -44,7 +44,7 @@ def run_groups(
     place.check()
     try_user_tasks(group.specs[0] for group in groups)
     if place.executor != "ray":  # the machines of a cluster may have what this one has not
-        tell_remarks(groups)
+        note_remarks(groups)
         device = device_named(place.device)
         for task, length, batch in dict.fromkeys(
             (spec.the_task(), spec.length, spec.batch) for spec in (group.specs[0] for group in groups)
@@ -71,7 +71,7 @@ def _trains_in_memory(place: Place) -> bool:
     return place.executor != "ray" and device_named(place.device).type == "cpu"
 
 
-def tell_remarks(groups: Sequence[Group]) -> None:
+def note_remarks(groups: Sequence[Group]) -> None:
     """Say which models of users run their members one after the other, and what else they do unexpectedly."""
     together = dict.fromkeys((group.specs[0].architecture, len(group.specs) > 1) for group in groups)
     for name in dict.fromkeys(name for name, _ in together):

@@ -30,12 +30,12 @@ def command(
 
     found = fixed_point_of(task, length, bits, exponent, rounding)
     if bits is not None:
-        tell_unused_bits(length, bits, found.exponent)
+        note_unused_bits(length, bits, found.exponent)
     print_answer(context, found, as_json, arithmetic=found.arithmetic)
 
 
-def tell_unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> None:
-    """Say on standard error why fewer bits are used than were asked for."""
+def note_unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> None:
+    """Say on standard error why fewer bits are used than were given."""
     from separatrix.api import unused_bits
 
     if line := unused_bits(length, bits, exponent, offered):

@@ -100,7 +100,7 @@ def command(
             else:
                 chosen = selected(source, task=task, architecture=architecture, length=length, experiment=experiment)
                 chosen = chosen[-limit:] if limit else chosen
-            _tell_what_is_left_out(source)
+            _note_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
         if action == "list":
@@ -110,9 +110,9 @@ def command(
                 if chosen:
                     show(Sheet(grids=(_listed(chosen),)), console())
                 else:
-                    _tell_what_there_is(source, source_text(store, records))
+                    _print_what_there_is(source, source_text(store, records))
                 if unfinished := unfinished_groups(source):
-                    saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
+                    saved = f"also saved: {counted(unfinished, 'unfinished group')}"
                     console().print(f"{saved}; the command that was training resumes from it", soft_wrap=True)
         elif action == "export":
             _export(context, source, chosen, Path(given[0]), curves, as_json)
@@ -139,7 +139,7 @@ def _check_names(action: str, given: list[str], curves: bool) -> None:
         check_target(Path(given[0]), curves)
 
 
-def _tell_what_is_left_out(source: "RunSource") -> None:
+def _note_what_is_left_out(source: "RunSource") -> None:
     """Say on standard error how many runs are of tasks that only somebody's file defines; they are left out."""
     others = source.not_here()
     if others:
@@ -151,7 +151,7 @@ def _tell_what_is_left_out(source: "RunSource") -> None:
         )
 
 
-def _tell_what_there_is(source: "RunSource", where: str) -> None:
+def _print_what_there_is(source: "RunSource", where: str) -> None:
     """Print the tasks, models and lengths of all runs, where the filters leave none."""
     every = source.all()
     if not every:

@@ -23,7 +23,7 @@ def command(
     ),
     port: Annotated[int, typer.Option("--port", help="Port; 0 takes any free one.")] = 8642,
     store: StoreOption = None,
-    max_length: Annotated[int, typer.Option("--max-length", help="The largest N that a page may ask for.")] = 512,
+    max_length: Annotated[int, typer.Option("--max-length", help="The largest N of a request.")] = 512,
     max_seconds: Annotated[float, typer.Option("--max-seconds", help="The longest computation.")] = 60.0,
     max_memory: Annotated[str, typer.Option("--max-memory", help="Of one computation, such as 2G.")] = "4G",
     workers: Annotated[

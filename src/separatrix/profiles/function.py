@@ -37,7 +37,7 @@ class FunctionError(SeparatrixError):
 
 
 class WrongKindError(FunctionError):
-    """The user's function returned values of a wrong kind, as many as were asked for."""
+    """The user's function returned values of a wrong kind, as many as there were inputs."""
 
 
 class MaskedError(ValueError):
@@ -145,7 +145,7 @@ def _attempt(
         found = UserFunction(name, function, alphabet, mode, kind)
         first = found.values(inputs)
         check_deterministic(found, inputs, first)
-        # A function of one input that asks for its length gives itself away on a batch of as many inputs.
+        # A function of one input that reads its length is detected on a batch of as many inputs.
         for size in PARTS if mode == "arrays" else ():
             if not numpy.array_equal(found.values(inputs[:size]), first[:size]):
                 raise FunctionError(f"{name} gives other results for a part of a batch than for the whole batch")

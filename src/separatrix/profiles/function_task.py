@@ -1,7 +1,7 @@
 """A user's function as a task: examples, answers and a vocabulary from a predicate over a sequence of tokens.
 
 A task of this kind is known by its name alone, ``FILE.py:function`` or ``package.module:function``; its code is loaded
-when examples are asked for, and only if the person at the keyboard named it (:func:`name_function`): a record or a file
+when examples are drawn, and only if the person at the keyboard named it (:func:`name_function`): a record or a file
 of somebody's can name a function and has none run. Where functions were named is in the environment, so that worker
 processes on the same machine know them too.
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # python-flint, which the trainer does without
 VARIABLE = "SEPARATRIX_FUNCTIONS"
 DRAWN = 8
 SEEN = 1 << 14
-"""So many inputs tell which answers there are, or all of them where there are no more."""
+"""So many inputs show which answers there are, or all of them where there are no more."""
 MOST_ANSWERS = 1 << 12
 DEEPEST = 8
 """Functions within functions, of which the digest takes notice."""

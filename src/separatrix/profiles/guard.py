@@ -1,8 +1,8 @@
 """What surrounds a call of a user's function: its output, its warnings, its arithmetic and its time.
 
 What it prints belongs to standard error and its warnings are its own affair, but numpy's divisions by zero, invalid
-operations and overflows become errors: where a tuple would raise ZeroDivisionError, an array must not go on with inf.
-Underflow to zero is left alone, since it is what e.g. exp(−1000) is meant to give.
+operations and overflows become errors: where a tuple would raise ZeroDivisionError, an array must not continue with
+inf. Underflow to zero is left alone, since it is what e.g. exp(−1000) is meant to give.
 
 A function that never returns is stopped by a timer of the system, where there is one and this is the main thread; no
 other way stops a loop in the same process. Code in C that never returns to Python cannot be stopped so.

@@ -3,7 +3,7 @@
 Memory grows with the A + A² + … + A^N inputs of all lengths: about 1 byte for each value that is kept (4 beyond 256
 values, and for labellings) and about 44 for the classes of the first folds and the strings of the automaton; at 2^24
 inputs 1.0 GB was measured. Time is that of calling the function, measured on a few inputs, and about 0.4 µs for each
-input besides.
+input in addition.
 """
 
 import math
@@ -20,7 +20,7 @@ INTERPRETER = 200 << 20
 BYTES_EACH = 48
 SECONDS_EACH = 4e-7
 LONGEST = 40
-"""No table of two or more symbols is ever that long; with one symbol there is nothing to tell apart."""
+"""No table of two or more symbols is ever that long; with one symbol there is nothing to distinguish."""
 TIMED_BATCH = 4096
 TIMED_SINGLE = 48
 PARTS = 4

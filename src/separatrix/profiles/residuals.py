@@ -1,7 +1,7 @@
-"""Residual classes: how many prefixes a model that reads from left to right must tell apart, for every cut, exactly.
+"""Residual classes: how many prefixes a model that reads from left to right must distinguish, for every cut, exactly.
 
 Two prefixes of length t are equivalent when every suffix gives them the same answers; by BHBK24 Theorem 2 (and by
-Myhill and Nerode) the state after t symbols must tell the classes apart, so it needs ⌈log2 classes⌉ bits, and a model
+Myhill and Nerode) the state after t symbols must distinguish the classes, so it needs ⌈log2 classes⌉ bits, and a model
 whose update may depend on t needs no more. Classes are the distinct rows of the communication matrix at cut t.
 
 They are counted from the end: the class of a prefix is the tuple of the classes of its A extensions, so the table of

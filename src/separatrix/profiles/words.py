@@ -32,7 +32,7 @@ class OneLayerNeed:
 def one_layer_need(length: int, bits: int, precision: int, symbols: int, values: int) -> OneLayerNeed:
     """Return the smallest one-layer Transformer that the bits leave open.
 
-    The bits are those after which both parties know the answer; in the repaired protocol one of them does and tells it.
+    The bits are those after which both parties know the answer; in the repaired protocol one of them does and sends it.
 
     >>> one_layer_need(400, 399, 32, symbols=4, values=2).width
     4

@@ -34,7 +34,7 @@ the height of a panel on a phone."""
 def look(number: int) -> dict[str, Any]:
     """Colour, mark and dashes of one series among many, as matplotlib names them.
 
-    Ten in a row differ in their marks, four in their dashes: a reader who sees no colours can tell them apart.
+    Ten in a row differ in their marks, four in their dashes: a reader who sees no colours can distinguish them.
 
     >>> look(0), look(1)["marker"]
     ({'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}, 's')

@@ -59,7 +59,7 @@ def drawn(plots: Sequence[Plot], source: str = "") -> str:
         for number, (_, plot) in enumerate(plots)
     )
     script = f'<script src="{escape(source)}"></script>' if source else f"<script>{plotly_script()}</script>"
-    # A figure that was drawn folds the picture that stands for it without scripts.
+    # A figure that was drawn folds the picture that replaces it without scripts.
     fold = (
         'addEventListener("DOMContentLoaded", () => {'
         'for (const each of document.querySelectorAll("details.still")) each.open = false })'

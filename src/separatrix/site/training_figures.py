@@ -240,7 +240,7 @@ def table_panels(data: "FigureData") -> list[Panel]:
     if data.paper is not None:
         found.append((PAPER, data.paper.rows, data.paper.columns, dict(data.paper.accuracy), "percent"))
         difference: Numbers = {key: cell.deviation for key, cell in data.cells.items()}
-        # Where few cells are the paper's own, the table of cells tells the differences better than an empty map.
+        # Where few cells are the paper's own, the table of cells shows the differences better than an empty map.
         if 3 * sum(each is not None for each in difference.values()) >= len(difference):
             found.append(("ours − paper", data.rows, data.columns, difference, "difference"))
     if data.bits:

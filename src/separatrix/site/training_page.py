@@ -1,6 +1,6 @@
 """A figure as one page that needs nothing else: the interactive heat maps and curves, the remarks, the table of cells.
 
-Plotly draws; its script is part of the page, so that it opens without a network. Hovering over a cell tells the run
+Plotly draws; its script is part of the page, so that it opens without a network. Hovering over a cell shows the run
 behind it.
 """
 

@@ -50,7 +50,7 @@ COMPARED = ("equality", "inequality", "eq-random")
 
 
 class Outcome(Enum):
-    """How the narrowest network found compares with what the bound asks for."""
+    """How the narrowest network found compares with what the bound requires."""
 
     ABOVE = "not below"
     BELOW = "below"
@@ -58,10 +58,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attack: the width (or numbers of state) that the bound asks for and that the network has.
+    """One attack: the width (or numbers of state) that the bound requires and that the network has.
 
-    ``verdict``: whether the bound says anything in this arithmetic. ``asked`` is what its version there asks for, and
-    where it says nothing, what it would ask for if sums were exact.
+    ``verdict``: whether the bound says anything in this arithmetic. ``asked`` is what its version there requires, and
+    where it says nothing, what it would require if sums were exact.
     """
 
     bound: str

@@ -16,7 +16,7 @@ LARGEST = 1 << 30
 LENGTH = 64
 """The length of the table's numbers."""
 SMALL = 16
-"""Every construction builds at this length, where only its kind is asked for."""
+"""Every construction builds at this length, where only its kind is needed."""
 CLASSES: Mapping[Model, str] = {
     "rnn": "any RNN",
     "transformer-1layer": "1-layer Transformer",
@@ -90,7 +90,7 @@ class Checked:
     """The processor time that building and checking took."""
 
 
-@cache  # the table and the page of the constructions ask for the same networks
+@cache  # the table and the page of the constructions need the same networks
 def checked(name: str, length: int) -> Checked | None:
     """Build and check a construction; None where its theorem does not reach that length or the check is too large."""
     started = time.process_time()

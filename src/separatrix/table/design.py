@@ -8,8 +8,8 @@ facts that need no theorem (``bounds/upper_bounds.py``). *Presets*: the card of 
 - ``recurrent``: a state of fixed size, any update, one pass (BHBK24 Theorem 2).
 - ``windows``: local attention alone; what an answer depends on must be within the sum of the windows (elementary).
 - ``one-layer``: one layer of softmax attention (Theorem 4).
-- ``two-layer``: two of them. No bound on their width is known (Corollary 13.1 is a barrier), but a causal one goes on
-  from its cache, which therefore holds as many bits as one-way protocols need.
+- ``two-layer``: two of them. No bound on their width is known (Corollary 13.1 is a barrier), but a causal one
+  continues from its cache, which therefore holds as many bits as one-way protocols need.
 - ``hybrid``: states and caches of any layers; together they hold those bits.
 
 What it needs is in ``design_needs``, what is enough in ``design_enough``, the presets in ``design_presets``.

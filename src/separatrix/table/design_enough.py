@@ -1,8 +1,8 @@
 """What is enough for a design: constructions built at the length and certified, and facts that need no theorem.
 
-A certificate at a great length takes minutes. Up to :data:`PROVED_AT_ONCE` each network is certified when it is asked
-for; beyond, the record ``shipped/certified.json`` is looked up by the hash of the network that was just built, so that
-it speaks about these very weights; without an entry the network is certified at the length ``PROVED_AT_ONCE`` and
+A certificate at a great length takes minutes. Up to :data:`PROVED_AT_ONCE` each network is certified on
+request; beyond, the record ``shipped/certified.json`` is looked up by the hash of the network that was just built, so
+that it is about these very weights; without an entry the network is certified at the length ``PROVED_AT_ONCE`` and
 ``certified_length`` says so.
 """
 
@@ -33,7 +33,7 @@ from separatrix.table.separation import CONTAINS, INHERITED, serving
 from separatrix.tasks import Task
 
 PROVED_AT_ONCE = 1024
-"""Networks up to this length are certified when they are asked for; most take below a second."""
+"""Networks up to this length are certified on request; most take below a second."""
 RECORD = FOLDER / "certified.json"
 
 

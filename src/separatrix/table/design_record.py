@@ -15,7 +15,7 @@ CLASSES: dict[Kind, Model] = {"recurrent": "rnn", "one-layer": "transformer-1lay
 
 
 class Outcome(StrEnum):
-    """What the bounds say about a preset at the length: every one that covers it leaves room, one excludes it, or none
+    """What the bounds say about a preset at the length: every one that covers it is satisfied, one excludes it, or none
     speaks about it."""
 
     PASSES = "passes"

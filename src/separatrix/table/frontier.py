@@ -9,7 +9,7 @@ Two questions are answered by bisection:
 * the fewest bits with which a given code is certified, which draws the border in the plane of width and precision.
 
 BHBK24 B.2 has steps N^-Kc and a range of N^Kc for a whole number Kc. A fixed point of 2^-b and 2^b is the same thing
-with Kc = b / log₂ N, so that precision can be asked for in bits. Bisection assumes that a certificate at some width or
+with Kc = b / log₂ N, so that precision can be given in bits. Bisection assumes that a certificate at some width or
 precision means one at every larger one. Nothing depends on that: what is reported as certified was certified, and
 what is reported as the smallest has a neighbour below it that was tried and was not.
 """
@@ -46,7 +46,7 @@ STRETCHES = (Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(
 
 @dataclass(frozen=True)
 class Code:
-    """A rung of the ladder: how to ask for it, its width k, largest inner product and norm."""
+    """A rung of the ladder: the options that give it, its width k, largest inner product and norm."""
 
     label: str
     family: str | None
@@ -162,7 +162,7 @@ def decided(trial: Trial) -> Point | None:
     """Build one network and let the checker decide it for all inputs."""
     started = time.perf_counter()
     code = trial.code
-    # A code may do better than any bound that can be asked for: inner products of 0 or less.
+    # A code may do better than any bound that can be given: inner products of 0 or less.
     options = Options(family=code.family, max_inner=max(code.max_inner, SMALLEST_BOUND), gain=trial.gain)
     try:
         built = constructions()[trial.construction].build(trial.length, options)

@@ -66,7 +66,7 @@ class Survey(Answer):
         return Grid(title, PLANE_HEADINGS, rows, numbers=_numbers(PLANE_HEADINGS))
 
     def sheet(self) -> Sheet:
-        """Show both tables, the second where a plane was asked for."""
+        """Show both tables, the second where there is a plane."""
         return Sheet(grids=tuple(each for each in (self.width_grid, self.plane_grid) if each.rows))
 
 

@@ -2,10 +2,10 @@
 
 The order of operations is that of ``networks.evaluate``, whose parts are used throughout; the tests hold the readouts
 against it bit for bit. Memory grows with layers · positions · width, and with positions² for each head of attention to
-single positions up to :data:`LARGEST_KEPT` weights in all; others are made again for the queries that are asked for.
+single positions up to :data:`LARGEST_KEPT` weights in all; others are computed again for the queries that are shown.
 
 Attention to pairs makes positions² weights for every query. Beyond :data:`MOST_PAIRS` of them only some positions are
-run, those first that are asked for: what a person looks at is there at once, and the rest is not needed for it.
+run, those in ``first`` before others: what a person looks at is there at once, and the rest is not needed for it.
 """
 
 from collections.abc import Sequence

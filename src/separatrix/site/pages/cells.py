@@ -128,7 +128,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class CellNumbers:
-    """One cell over the grid; ``lower[p][n]`` is the largest width that a bound asks for, "" where there is none."""
+    """One cell over the grid; ``lower[p][n]`` is the largest width that a bound requires, "" where there is none."""
 
     task: str
     model: Model

@@ -26,7 +26,7 @@ LEAD = (
     "every input, and lower bounds that hold for all weights. Move the length."
 )
 PROBLEMS: Mapping[str, str] = {
-    "INDEX": "Alice holds bits, Bob a position: she cannot know which bit he will ask for",
+    "INDEX": "Alice holds bits, Bob a position: she cannot know which bit he needs",
     "DISJ": "Alice and Bob hold sets: do they meet?",
     "EQ": "Alice and Bob hold strings: are they equal?",
     "DYCK": "Alice holds the odd positions, Bob the even ones: do they fit together?",

@@ -94,7 +94,7 @@ def _enough(story: Story, grid: Grid) -> list[int | None]:
 
 
 def _needed(story: Story, found: "Found") -> list[list[int]]:
-    """Return the largest width that a bound asks for, [p][n]; the width of a recurrent model is the numbers of its
+    """Return the largest width that a bound requires, [p][n]; the width of a recurrent model is the numbers of its
     state."""
     widths = [bound.widths for bound in found.numbers.cells[story.task][story.unable].bounds]
     return [[max(sizes) for sizes in zip(*rows, strict=True)] for rows in zip(*widths, strict=True)]

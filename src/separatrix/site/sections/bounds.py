@@ -71,7 +71,7 @@ class BoundRow:
 
     @property
     def tag(self) -> str:
-        """What stands out about it."""
+        """What is special about it."""
         if self.kind == "bound":
             return "" if self.in_the_papers else "not in the papers"
         return "barrier" if self.kind == "barrier" else "conjecture, open"

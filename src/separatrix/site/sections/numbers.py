@@ -47,7 +47,7 @@ LONGEST_STORED: dict[tuple[str, Model], int] = {
 }  # fmt: skip
 """A network that stores its input needs the number of all inputs: where the next length takes seconds to count."""
 SLOW = 10.0
-"""Seconds of processor time after which nothing longer is asked for: for constructions and tasks of the user's."""
+"""Seconds of processor time after which nothing longer is built: for constructions and tasks of the user's."""
 CODE_SLOTS = ("address", "key")
 """Slots of a residual stream that hold a vector of a code."""
 MOST_ADDRESSES = 1 << 21

@@ -56,7 +56,7 @@ class SignCodesSection(Section[SignCodesResults]):
     page: str = "sign-codes"
     menu: str = "Can it?"
     lead: str = (
-        "The constructions tell N positions apart by N nearly orthogonal sign vectors. How few dimensions "
+        "The constructions distinguish N positions by N nearly orthogonal sign vectors. How few dimensions "
         "they need: explicit codes next to the random draw of the paper, and the limit below which no code "
         "exists."
     )

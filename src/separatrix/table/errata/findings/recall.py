@@ -39,7 +39,7 @@ def e7() -> tuple[Finding, ...]:
 
 
 def e21() -> tuple[Finding, ...]:
-    """Return the constant Kc that the rounded coordinates ask for, at two lengths."""
+    """Return the constant Kc that the rounded coordinates require, at two lengths."""
     construction, task = constructions()["nearest-neighbour"], tasks()["nearest-neighbour"]
     exponents = {length: construction.default_exponent(task, length) for length in (16, 256)}
     chosen = ", ".join(f"Kc = {exponent} at N = {length}" for length, exponent in exponents.items())
