@@ -8,8 +8,9 @@ is short. Methods of records and of entries are not listed.
 import io
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
@@ -25,6 +26,8 @@ REQUESTS = (
     "bound index-lookup --model rnn --length 64",
     "train equality TF-(1,16) --length 8 --steps 20 --examples 64 --store {folder}/runs.sqlite",
 )
+PAGE_OF = "sign-codes"
+"""The section whose page is built as the last request."""
 MOST_LINES = 40
 WRAPPER = "checked.<locals>.call"
 """What looks at the arguments of the api's functions, between these and who calls them."""
@@ -79,33 +82,44 @@ class Paths:
         return (rooms[0], len(rooms) - 1) if rooms else ("", -1)
 
 
-def path_of(words: list[str]) -> list[str]:
+def path_of(request: Callable[[], int]) -> list[str]:
     """The lines of one request; it must end well."""
-    from separatrix.cli.app import run
-
     paths = Paths()
     with redirect_stdout(io.StringIO()):
-        run(words)
+        request()
         sys.setprofile(paths)
         try:
-            code = run(words)
+            code = request()
         finally:
             sys.setprofile(None)
     if code != 0:
-        raise SystemExit(f"{' '.join(words)} ended with {code}")
+        raise SystemExit(f"a request ended with {code}")
     return [f"{'  ' * depth}{name}" for name, depth in paths.lines.items()]
+
+
+def build_page(folder: Path) -> int:
+    """Collect, draw and write one section."""
+    from separatrix.site import build, sections, write
+
+    return 0 if write(build(lambda what: None, only=[sections()[PAGE_OF]]), folder) else 1
 
 
 def written() -> str:
     """All lists as Markdown."""
+    from separatrix.cli.app import run
+
     parts: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for request in REQUESTS:
-            lines = path_of(request.format(folder=folder).split())
+        requests: dict[str, Callable[[], int]] = {
+            f"`separatrix {each.replace('{folder}/', '')}`": partial(run, each.format(folder=folder).split())
+            for each in REQUESTS
+        }
+        requests[f"The page `{PAGE_OF}.html`"] = partial(build_page, Path(folder))
+        for title, request in requests.items():
+            lines = path_of(request)
             left = len(lines) - MOST_LINES
             rest = [f"… {left} more"] if left > 0 else []
-            shown = request.replace("{folder}/", "")
-            parts.append("\n".join([f"`separatrix {shown}`:\n", "```text", *lines[:MOST_LINES], *rest, "```"]))
+            parts.append("\n".join([f"{title}:\n", "```text", *lines[:MOST_LINES], *rest, "```"]))
     return "\n\n".join(parts)
 
 

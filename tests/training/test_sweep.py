@@ -420,7 +420,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(call, sweep_file, monkeypatch): 
     def pressed():
         yield lambda: True
 
-    monkeypatch.setattr("separatrix.cli.training_run.interruptible", pressed)
+    monkeypatch.setattr("separatrix.training.train_runs.interruptible", pressed)
     ended = call("sweep", "small.toml", "--no-estimate")
     assert ended.code == 130
     assert "the same command resumes it" in ended.err

@@ -83,7 +83,7 @@ def learned_frontier(
     )  # fmt: skip
 
     def train(groups: "Sequence[Group]") -> "Mapping[str, Record]":
-        return run_groups(groups, place, Recording(store), _label, quiet=as_json)[0]
+        return run_groups(groups, place, Recording(store), _label, quiet=as_json)
 
     points = climb(ladder, train)
     if figure is not None:

@@ -1,7 +1,6 @@
 """``separatrix compare``: a layer of your own next to known ones, on several tasks, with the same budget for all."""
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,8 +79,7 @@ def command(
 
     def train(specs: "Sequence[RunSpec]") -> "Mapping[str, Record]":
         waiting.close()  # the runs have bars of their own
-        found, curves = run_groups(groups_of(specs), place, recording, _label, full_grid=True, quiet=as_json)
-        return {name: replace(record, curve=tuple(curves[name])) for name, record in found.items()}
+        return run_groups(groups_of(specs), place, recording, _label, full_grid=True, quiet=as_json)
 
     chosen, starts = parse_rates(rates), parse_list(seeds, int, "--seed")
     with waiting:

@@ -98,7 +98,7 @@ def command(
         return
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-    found, _ = run_groups(groups, place, recording, run_label, full_grid=full_grid, quiet=as_json)
+    found = run_groups(groups, place, recording, run_label, full_grid=full_grid, quiet=as_json)
     maps = heat_maps(cells, found, axes)
     best = [cell.best(found) for cell in cells]
     if as_json:

@@ -102,12 +102,12 @@ def command(
         check_leaks(specs[0])
         check_tubes(specs[0])
     groups = [Group(specs, first_goal_ends=False)]
-    records, curves = run_groups(groups, place, recording, _label, full_grid=True, quiet=as_json)
+    records = run_groups(groups, place, recording, _label, full_grid=True, quiet=as_json)
     found = trained(chosen, specs, records)
     if plot is not None:
         from separatrix.site import run_curves_figure
 
-        drawn = [(_label(spec), records[spec.name], curves[spec.name]) for spec in specs]
+        drawn = [(_label(spec), records[spec.name], records[spec.name].curve) for spec in specs]
         write_picture(plot, run_curves_figure(f"{found.model} on {found.task} at length {length}", drawn))
     print_answer(context, found, as_json, arithmetic=method.precision, seed=specs[0].seed)
 

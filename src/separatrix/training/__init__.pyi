@@ -1,13 +1,9 @@
-from separatrix.training.batches import check_memory as check_memory
 from separatrix.training.checkpoints import read_weights as read_weights
 from separatrix.training.devices import device_named as device_named
 from separatrix.training.devices import device_text as device_text
 from separatrix.training.devices import environment as environment
 from separatrix.training.devices import prepare_process as prepare_process
 from separatrix.training.devices import using_threads as using_threads
-from separatrix.training.driver import Driver as Driver
-from separatrix.training.driver import interruptible as interruptible
-from separatrix.training.driver import missing_runs as missing_runs
 from separatrix.training.events import Ending as Ending
 from separatrix.training.events import Event as Event
 from separatrix.training.events import Finished as Finished
@@ -67,7 +63,6 @@ from separatrix.training.records import store_path as store_path
 from separatrix.training.row_checks import recorded_spec as recorded_spec
 from separatrix.training.run_source import RunSource as RunSource
 from separatrix.training.selection import selected as selected
-from separatrix.training.sinks import Sink as Sink
 from separatrix.training.sinks import sink_from as sink_from
 from separatrix.training.spec import RunSpec as RunSpec
 from separatrix.training.state_limit import Reached as Reached
@@ -78,11 +73,10 @@ from separatrix.training.state_limit import state_limits as state_limits
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
+from separatrix.training.train_runs import check_groups as check_groups
+from separatrix.training.train_runs import train_groups as train_groups
 from separatrix.training.train_runs import train_runs as train_runs
-from separatrix.training.train_runs import try_user_tasks as try_user_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
 from separatrix.training.undertrained import RULE as RULE
 from separatrix.training.undertrained import no_better_than_guessing as no_better_than_guessing
-from separatrix.training.user_code import check_trainable as check_trainable
-from separatrix.training.user_code import drawing_remarks as drawing_remarks

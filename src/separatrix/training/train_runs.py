@@ -1,22 +1,29 @@
-"""Training from Python: runs are given, their records come back, as ``separatrix train`` does it.
+"""Training from Python and for the command line: runs are given, their records come back.
 
-Runs of one shape train together as one ensemble; no run is pruned for the sake of another. What is recorded already is
-not trained again, and what was interrupted resumes: the same call after Ctrl-C or a crash ends with the same numbers.
+Runs of one shape train together as one ensemble. What is recorded already is not trained again, and what was
+interrupted resumes: the same call after Ctrl-C or a crash ends with the same numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from separatrix.models import parse_spec
+from separatrix.errors import StoppedError
+from separatrix.models import parse_spec, remarks_on
 from separatrix.tasks import try_user_task
-from separatrix.training.driver import Driver, interruptible
+from separatrix.training.batches import check_memory
+from separatrix.training.devices import device_named
+from separatrix.training.driver import Driver, interruptible, missing_runs
+from separatrix.training.executors.executor import Executor
 from separatrix.training.executors.opening import open_executor
-from separatrix.training.grouping import groups_of
+from separatrix.training.grouping import Group, groups_of
 from separatrix.training.observers import Observer, Observers
 from separatrix.training.record import Record
 from separatrix.training.records import Records, store_path
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trainable, drawing_remarks
 
 
 def train_runs(
@@ -39,17 +46,66 @@ def train_runs(
     """
     named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
     try_user_tasks(named)
-    groups = groups_of(named)
+    try:
+        found = train_groups(
+            groups_of(named), store, lambda stopped: open_executor(executor, device=device, workers=workers,
+            stopped=stopped), lambda left: nullcontext(Observers(observers)), full_grid=True, fresh=fresh,
+        )  # fmt: skip
+    except StoppedError:
+        raise KeyboardInterrupt("the state is saved; the same call resumes it") from None
+    return [found[spec.name] for spec in named]
+
+
+def train_groups(
+    groups: Sequence[Group],
+    store: Path | None,
+    opened: Callable[[Callable[[], bool]], tuple[Executor, dict[str, Any]]],
+    watching: Callable[[list[list[str]]], AbstractContextManager[Observer]],
+    *,
+    full_grid: bool,
+    fresh: bool = False,
+) -> dict[str, Record]:
+    """Train what is not recorded; the records of all runs by name with their curves, StoppedError if interrupted.
+
+    ``opened`` gives the executor and what records say about it; ``watching`` the observer, from the names of the runs
+    that are left in each group.
+    """
+    names = [spec.name for group in groups for spec in group.specs]
     with Records(store_path(store)) as records:
-        with interruptible() as stopped:
-            opened, environment = open_executor(executor, device=device, workers=workers, stopped=stopped)
-            driver = Driver(records, opened, environment, Observers(observers), full_grid=True, stopped=stopped)
+        recorded = {} if fresh else records.find(names)
+        left = [[spec.name for spec in missing_runs(group, recorded, full_grid)] for group in groups]
+        with interruptible() as stopped, watching(left) as observer:
+            executor, environment = opened(stopped)
+            driver = Driver(records, executor, environment, observer, full_grid, stopped)
             if fresh:
                 driver.forget(groups)
-            if not driver.run(groups):
-                raise KeyboardInterrupt("the state is saved; the same call resumes it")
-        found = records.find(spec.name for spec in named)
-        return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
+            done = driver.run(groups)
+        if not done:
+            raise StoppedError("interrupted; the state is saved, the same command resumes it")
+        found = records.find(names)
+        return {name: replace(record, curve=tuple(records.curve(name))) for name, record in found.items()}
+
+
+def check_groups(groups: Sequence[Group], device: str | None) -> list[str]:
+    """Refuse what cannot be trained on a device, before anything is; return what users should know of their models.
+
+    ``device`` None: the machines of a cluster may have what this one has not.
+    """
+    try_user_tasks(group.specs[0] for group in groups)
+    if device is None:
+        return []
+    together = dict.fromkeys((group.specs[0].architecture, len(group.specs) > 1) for group in groups)
+    models = [parse_spec(name) for name in dict.fromkeys(name for name, _ in together)]
+    for model in models:
+        check_trainable(model)
+    found = [remarks_on(parse_spec(name), members=1 + several) for name, several in together]
+    found += [drawing_remarks(model) for model in models]
+    chosen = device_named(device)
+    for task, length, batch in dict.fromkeys(
+        (spec.the_task(), spec.length, spec.batch) for spec in (group.specs[0] for group in groups)
+    ):
+        check_memory(task, length, batch, chosen)
+    return list(dict.fromkeys(remark for remarks in found for remark in remarks))
 
 
 def try_user_tasks(specs: Iterable[RunSpec]) -> None:
