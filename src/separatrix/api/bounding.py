@@ -1,6 +1,6 @@
 """``sx.bound``: how large a model must be at least for a task, the formula with its numbers, and the evidence."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from separatrix.api.arguments import checked
@@ -218,7 +218,8 @@ def _described(
         in_the_papers=bound.in_the_papers,
         from_file=origin(bound) or None,
         other_parameters=bound.needs_in_words(length, task) not in bound.in_words,
-        quantity=_quantity(bound.models),
+        # What m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head.
+        quantity="state numbers" if "rnn" in bound.models else "width",
         at_least=width,
         bounded=bound.quantity,
         bits_needed=bound.required_bits(length, task),
@@ -231,11 +232,6 @@ def _described(
         deviations=tuple(bound.deviations),
         arithmetic=covered.arithmetic,
     )
-
-
-def _quantity(models: "Collection[Model]") -> str:
-    """Return what m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head."""
-    return "state numbers" if "rnn" in models else "width"
 
 
 def _no_bound(found: "tuple[Bound, ...]") -> str:

@@ -10,6 +10,9 @@ from separatrix.table import EXPONENTS, Survey, best, spread
 def frontier_picture(found: Survey) -> Figure:
     """Draw left the smallest certified width against N, right the border of what is certified."""
 
+    # At most seven planes that have points, the smallest and the largest among them.
+    shown_planes = spread([length for length, points in found.planes.items() if best(points)], len(PALETTE))
+
     def paint(axes: Any) -> None:
         left, right = panels(axes, 2)
         for number, exponent in enumerate(EXPONENTS):
@@ -23,7 +26,7 @@ def frontier_picture(found: Survey) -> Figure:
         left.set_yscale("log", base=2)
         left.set_xlabel("length N")
         left.set_ylabel("smallest certified width")
-        for number, length in enumerate(_shown_planes(found)):
+        for number, length in enumerate(shown_planes):
             points = [(point.precision_bits, point.width) for point in best(found.planes[length])]
             right.plot(
                 *zip(*sorted(points), strict=True), drawstyle="steps-post", markersize=4, **look(number),
@@ -47,8 +50,3 @@ def picture_caption(found: Survey) -> str:
         "boundary of the certified region: circles of few dimensions and many bits at the lower right, sign codes at "
         "the upper left."
     )
-
-
-def _shown_planes(found: Survey) -> list[int]:
-    """Return at most seven planes that have points, the smallest and the largest among them."""
-    return spread([length for length, points in found.planes.items() if best(points)], len(PALETTE))

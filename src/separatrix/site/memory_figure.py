@@ -7,6 +7,7 @@ from separatrix.capacities import ModelDescription, bytes_at
 from separatrix.site.figure import draw, legend_below, look
 from separatrix.site.html import page, table
 from separatrix.site.interactive import Plot, drawn, line
+from separatrix.site.pages.text import short
 from separatrix.site.section import Figure
 
 POWERS = range(4, 23)
@@ -57,11 +58,11 @@ def memory_figure(name: str, series: Series) -> Figure:
 
 def memory_plot(series: Series) -> Plot:
     """Return the same lines for a page: pointing at one reads off the bytes, its legend hides and shows models."""
-    shown = [(length, _short(length)) for length in LENGTHS[::3]]
+    shown = [(length, short(length)) for length in LENGTHS[::3]]
     largest = max((size for sizes in series.values() for size in sizes), default=1)
     ticks = {1 << power: words for power, words in TICKS.items() if 1 << power <= 2 * largest}
     traces = [
-        line(number, model, LENGTHS, sizes, customdata=[f"{_short(length)} tokens: {size:,} bytes"
+        line(number, model, LENGTHS, sizes, customdata=[f"{short(length)} tokens: {size:,} bytes"
              for length, size in zip(LENGTHS, sizes, strict=True)],
              hovertemplate="%{fullData.name}, %{customdata}<extra></extra>")
         for number, (model, sizes) in enumerate(series.items())
@@ -87,8 +88,3 @@ def memory_page(series: Series, footer: str) -> str:
     lead = "Bytes of the arrays that the code of each model keeps of one text, against its length."
     sections = [("figure", "Memory against length", drawn([memory_plot(series)])), ("numbers", "The numbers", numbers)]
     return page("What a text takes in memory", lead, sections, footer)
-
-
-def _short(value: int) -> str:
-    """Write a number as 16, 8k or 1M."""
-    return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.site.figure import PALETTE, draw, legend_below, panels
 from separatrix.site.html import asset, page, table
+from separatrix.site.pages.text import short
 from separatrix.site.section import Figure
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _paint(axes: Any, view: "View", families: list[str], ceiling: float) -> None
     axes.set_yscale("log", base=2)
     axes.set_ylim(SHORTEST / 1.4, ceiling)
     axes.set_xticks([1 << power for power in range(14, 25, 4)], ["16k", "256k", "4M"])
-    axes.set_yticks([1 << power for power in range(2, 24, 3)], [_short(1 << power) for power in range(2, 24, 3)])
+    axes.set_yticks([1 << power for power in range(2, 24, 3)], [short(1 << power) for power in range(2, 24, 3)])
     axes.minorticks_off()
     axes.set_xlim(*ends)
     axes.set_xlabel("bits of state")
@@ -176,11 +177,11 @@ def _view(view: "View", families: list[str], ends: tuple[float, ...], first: boo
         if each.learned is not None and each.failed is not None
     )
     down = "".join(
-        f'<span class="tick down" style="top:{y(1 << power):.2f}%">{_short(1 << power)}</span>'
+        f'<span class="tick down" style="top:{y(1 << power):.2f}%">{short(1 << power)}</span>'
         for power in range(math.ceil(shortest), math.floor(longest) + 1, 4)
     )
     across = "".join(
-        f'<span class="tick across" style="left:{x(1 << power):.2f}%">{_short(1 << power)}</span>'
+        f'<span class="tick across" style="left:{x(1 << power):.2f}%">{short(1 << power)}</span>'
         for power in range(math.ceil(low), math.floor(high) + 1)
         if not power % 2
     )
@@ -277,8 +278,3 @@ def _colour(families: list[str], family: str) -> str:
 
 def _points(places: Any) -> str:
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
-
-
-def _short(value: int) -> str:
-    """Write a number as 16, 256, 4k, 64k or 1M."""
-    return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)

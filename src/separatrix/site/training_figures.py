@@ -180,8 +180,8 @@ def learned_frontier_figure(task: str, goal: float, points: "Sequence[FrontierPo
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         axes.set_xticks(sorted({point.width for point in points}), minor=False)
-        axes.xaxis.set_major_formatter(_plain)
-        axes.yaxis.set_major_formatter(_plain)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.set_xlabel("width")
         axes.set_ylabel("input length N")
         axes.grid(alpha=0.3)
@@ -303,13 +303,6 @@ def _paint_curves(axes: Any, curves: "Sequence[tuple[str, Sequence[Point]]]") ->
     axes.legend(frameon=False, fontsize=8)
 
 
-def _thousands(step: float, place: int) -> str:
+def _thousands(step: float, _: int) -> str:
     """Write 20000 as 20k, as a tick is called."""
-    del place
     return f"{step / 1000:g}k" if step >= 1000 else f"{step:g}"
-
-
-def _plain(value: float, place: int) -> str:
-    """Return a power of two as a number."""
-    del place
-    return f"{value:g}"

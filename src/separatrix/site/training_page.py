@@ -18,6 +18,7 @@ from separatrix.site.training_figures import (
     Panel,
     cell_text,
     column_title,
+    curve_title,
     table_panels,
     undertrained,
 )
@@ -163,7 +164,7 @@ def _curves(data: "FigureData") -> Plot:
         for number, (row, points) in enumerate(data.curves.items())
     ]
     layout = {
-        "title": {"text": f"validation curves {data.experiment.at} {data.curve_column}"}, "height": 460,
+        "title": {"text": curve_title(data)}, "height": 460,
         "xaxis": {"title": {"text": "training steps"}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": "accuracy on fresh examples (%)"}, "range": [-2, 102]},
     }  # fmt: skip

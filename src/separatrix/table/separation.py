@@ -19,19 +19,17 @@ from typing import Protocol, TypeVar
 from separatrix.bounds import (
     FIXED,
     MODELS,
-    Bound,
     ContradictionError,
     Fact,
     Growth,
     Model,
     ModelSize,
     Numbers,
-    ProtocolBound,
-    bounds,
     bounds_for,
     consistent_bounds,
     covered,
     facts_about,
+    protocol_bounds,
     strongest_first,
     takes,
 )
@@ -225,15 +223,8 @@ def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side
 
 def _check(task: str, model: Model | None, size: ModelSize, length: int, what: str) -> None:
     """Compare one size from above with every bound on it, in integers."""
-    for bound in consistent_bounds(_bounds_on(task, model), tasks()[task], [length])[0]:
+    for bound in consistent_bounds(protocol_bounds(task, model) if model else (), tasks()[task], [length])[0]:
         bound.check_consistent(length, size, what, tasks()[task])
-
-
-def _bounds_on(task: str, model: Model | None) -> tuple[ProtocolBound, ...]:
-    everything: Iterable[Bound] = bounds().values()
-    return tuple(
-        bound for bound in everything if isinstance(bound, ProtocolBound) and model and bound.applies(task, model)
-    )
 
 
 def usable_length(task: Task, length: int) -> int:
