@@ -537,3 +537,10 @@ def test_an_unknown_type_may_name_its_heads_otherwise(name, width):
     card = describe({**usual, name: 2, width: 32})
     assert {(layer.key_value_heads, layer.head_width) for layer in card.layers} == {(2, 32)}
     assert card.evidence == "guess"
+
+
+@pytest.mark.parametrize("name", sorted(presets()))
+def test_the_formula_of_an_array_comes_to_its_numbers(name):
+    for layer in describe(name).layers:
+        for part in (*layer.state, *layer.cache):
+            assert eval(part.formula.replace("×", "*")) == part.numbers

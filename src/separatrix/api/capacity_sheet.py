@@ -147,8 +147,9 @@ def _layers(record: "CapacityRecord") -> Grid:
 def _kept(layer: "LayerRecord") -> str:
     if layer.shared or layer.uncached:
         return "nothing: reads the cache of an earlier layer" if layer.shared else "nothing"
-    growing = "not stated" if layer.kind == "unstated" else "grows with the input"
-    return " + ".join(part.formula for part in layer.state) or growing
+    parts = [part.formula for part in layer.state]
+    parts += [f"{p.formula} {f'every {p.of} tokens' if p.per == 'every' else 'a token'}" for p in layer.cache]
+    return " + ".join(parts) or ("not stated" if layer.kind == "unstated" else "grows with the input")
 
 
 def _state(record: "CapacityRecord") -> list[Fact]:

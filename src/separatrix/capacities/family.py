@@ -373,7 +373,8 @@ class Reader:
             per = "token"
         entries = {"window": size, "rest": size - 1}.get(per)
         if entries is not None:
-            numbers, formula = numbers * entries, f"{formula} × {entries}"
+            product = f"({formula})" if " + " in formula else formula
+            numbers, formula = numbers * entries, f"{product} × {entries}"
         return StatePart(
             rule.name, numbers, formula, rule.running, rule.number_format, per, size, unread, rule.or_wider
         )  # fmt: skip
