@@ -152,15 +152,24 @@ def wrong_inputs(rule: Rule, model: SequenceModel) -> set[tuple[int, ...]]:
     return wrong
 
 
-def covered(rule: Rule, model: SequenceModel, folder: Path) -> Collection[tuple[int, ...]]:
-    """The inputs that the commands call certified, checked again by the kernel; what they call failing does fail."""
+class Judged(NamedTuple):
+    """The inputs that a verdict calls certified, and those that it names as failing."""
+
+    certified: Collection[tuple[int, ...]]
+    failing: set[tuple[int, ...]]
+
+
+def judged(rule: Rule, model: SequenceModel, folder: Path) -> Judged:
+    """What the commands say of all inputs, checked again by the kernel; what they call failing does fail."""
     task, rows = labelled_task(rule.task), every_input(rule)
     if rule.words:
         verdict = certify_words(model, task, folder, rule.bits, most=300)
         if verdict.outcome == Outcome.COUNTEREXAMPLE:
             assert verdict.failing is not None
             assert len(verdict.failing) > SHORT or verdict.failing in wrong_inputs(rule, model)
-        return rows if verdict.outcome == Outcome.CERTIFIED and check_trained_folder(folder) else ()
+        failing = set[tuple[int, ...]]() if verdict.failing is None else {verdict.failing}
+        sure = verdict.outcome == Outcome.CERTIFIED and check_trained_folder(folder)
+        return Judged(rows if sure else (), failing)
     if rule.architecture.startswith("TF-(2"):
         found, groups = (
             certify_cases(model, task, rule.length, folder, 4),
@@ -185,14 +194,14 @@ def covered(rule: Rule, model: SequenceModel, folder: Path) -> Collection[tuple[
     assert accepted.share == found.share
     assert found.share * len(rows) == len(shown)
     assert set(found.failing()) <= wrong_inputs(rule, model)
-    return shown
+    return Judged(shown, set(found.failing()))
 
 
 def refused_or_right(rule: Rule, model: SequenceModel) -> bool:
     """Whether anything is certified; it is right then. What is refused is refused in one line."""
     with tempfile.TemporaryDirectory() as place:
         try:
-            shown = covered(rule, model, Path(place))
+            shown = judged(rule, model, Path(place)).certified
         except SeparatrixError as refusal:
             assert "\n" not in str(refusal)
             return False
@@ -281,7 +290,7 @@ def test_the_structure_must_be_that_of_the_weights(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_claim_does_not_hold_for_other_weights_or_another_task(rule, tmp_path):
-    covered(rule, made(rule), tmp_path)
+    judged(rule, made(rule), tmp_path)
     if not (tmp_path / TRAINED_FILE).exists():
         # The words of this model were not certified.
         assert rule.words

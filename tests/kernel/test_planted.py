@@ -1,0 +1,26 @@
+"""Errors planted anywhere in trained weights are found or left open, never certified; ``planted`` runs thousands."""
+
+import pytest
+
+from tests.kernel.planted import RULES, SCORE, Planted, kind_of, planted
+from tests.kernel.test_words import one_thread, precise
+
+__all__ = ["one_thread", "precise"]
+SEEDS = range(4)
+FOUND: list[Planted] = []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_no_failing_input_is_certified(rule):
+    cases = [case for seed in SEEDS for case in planted(rule, seed)]
+    assert all(case.failing > 0 for case in cases)
+    assert not [case for case in cases if case.certified]
+    FOUND.extend(cases)
+
+
+def test_the_cases_reach_what_they_are_meant_to():
+    """Single failing inputs, named by the verdict, while others stay certified; every kind of tensor."""
+    if len({case.rule for case in FOUND}) < len(RULES) // 2:
+        FOUND.extend(case for rule in RULES for seed in SEEDS for case in planted(rule, seed))
+    assert any(case.failing == 1 and case.found and case.others for case in FOUND)
+    assert {kind_of(case) for case in FOUND} >= {SCORE, "embedding", "norm", "feed-forward", "recurrent layer"}
