@@ -2,10 +2,15 @@
 
     python -m tools.attacked_runs dist/attacked.sqlite              train what the store lacks, attack all, write
     python -m tools.attacked_runs dist/attacked.sqlite --only dyck  train and attack these commands, write nothing
+    python -m tools.attacked_runs dist/attacked.sqlite --figures    only the recorded runs of the figures, write
 
-The record is ``src/separatrix/shipped/trained/attacks.json``. Of every run of a command it keeps those that answered
-all sampled inputs, and counts the others. What the store holds is not trained again, and what was attacked is kept next
-to it. The whole takes some ten minutes of one core.
+The record is ``src/separatrix/shipped/trained/attacks.json``. Of every run it keeps those that answered all sampled
+inputs, and counts the others. What the store holds is not trained again, and what was attacked is kept next to it. The
+whole takes some thirty minutes of one core.
+
+``REPEATED`` are recorded runs of the figures that a CPU can train too: the same task, model, length, recipe and seed.
+Their floats are not those of the GPU, so they are other weights of the same description. What ``tools.gpu_figures``
+attacked where it was trained is in the shipped records, and comes into the table from there.
 """
 
 import argparse
@@ -14,22 +19,29 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from tools.attacks import MOST, SECONDS, searched
+
 from separatrix.files import write_atomically
 from separatrix.models.attack import Attack
-from separatrix.table.trained_models import ATTACKS, PLACE, AttackedRun, Attacks
+from separatrix.models.naming import parse_spec
+from separatrix.shipped import FOLDER
+from separatrix.table.trained_models import ATTACKS, PLACE, AttackedRun, Attacks, attacks
 from separatrix.tasks import changed_label
 from separatrix.training.devices import using_threads
+from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.experiment import SCALES
 from separatrix.training.record import Record
 from separatrix.training.records import Records
+from separatrix.training.spec import START
+from separatrix.training.train_runs import train_runs
 from separatrix.training.trained import trained_model
 
-SAMPLED, SECONDS, MOST, NODES = 5000, 5, 8, 1024
-ROUNDS, LONG = 200, 1e9
+SAMPLED, NODES = 5000, 1024
 COMMANDS = (
     'index-lookup "TF-(1,64)" --length 20 --lr 1e-3 --steps 400 --seed 0,1 --recipe strong --goal 1',
     'majority "TF-(1,32)" --length 31 --lr 2e-3 --steps 1500 --seed 0,1 --goal 1',
@@ -46,6 +58,11 @@ COMMANDS = (
     'dyck "Mamba-(1,32)" --length 10 --lr 1e-2 --steps 1000 --recipe strong --goal 1',
     'dyck "TF-(2,32,heads=4)" --length 20 --lr 5e-4 --steps 2000 --recipe strong --goal 1',
 )
+REPEATED = (
+    "57cbd8c8", "ef82c1db", "ef08ea36", "93ce0600", "783865db", "20013fbf", "f4217e85", "cdfd2e41", "dcf932b0",
+    "0ba2ed4d",
+)  # fmt: skip
+"""Recorded runs of the figures, by the beginning of their names."""
 QUICK = ("majority", "associative-recall", "equality")
 """Tasks whose verdict takes a minute at most; that of a lookup of 20 symbols takes several."""
 
@@ -70,14 +87,6 @@ def can_be_certified(record: Record) -> bool:
     return spec.task in QUICK and spec.architecture.startswith("TF-")
 
 
-def searched(search: Attack) -> list[tuple[int, ...]]:
-    """Failing inputs, found within so much processor time: a busy machine finds the same."""
-    started, failing = time.process_time(), dict[tuple[int, ...], None]()
-    while len(failing) < MOST and time.process_time() - started < SECONDS:
-        failing |= dict.fromkeys(search.run(LONG, MOST, rounds=ROUNDS).failing)
-    return list(failing)[:MOST]
-
-
 def attacked(record: Record, store: Path, files: Path) -> AttackedRun:
     """What a search finds on a run, and what a certificate says where it finds nothing."""
     spec, task = record.spec, record.spec.the_task()
@@ -89,10 +98,79 @@ def attacked(record: Record, store: Path, files: Path) -> AttackedRun:
         certified = bool(verdict["certified"])
         failing = [tuple(row) for row in verdict.get("counterexamples", [])][:MOST]
     one = task.write(list(failing[0]), spec.length) if failing else ""
+    return row_of(record, len(failing), one, certified)
+
+
+def row_of(record: Record, failing: int, one: str, certified: bool = False) -> AttackedRun:
+    """The row of an attacked run."""
+    spec = record.spec
     return AttackedRun(
-        changed_label(task), spec.architecture, spec.length, spec.seed, record.result.step, record.result.accuracy,
-        len(failing), one, certified,
+        changed_label(spec.the_task()), spec.architecture, spec.length, spec.seed, record.result.step,
+        record.result.accuracy, failing, one, certified,
     )  # fmt: skip
+
+
+def figure_of(record: Record) -> str:
+    """The first figure that has a cell with this run's task, model and length."""
+    spec = record.spec
+    wanted = spec.task, parse_spec(spec.architecture), spec.length
+    for name, experiment in experiments().items():
+        for run in (run for scale in SCALES for cell in experiment.sweep(scale).cells() for run in cell.runs):
+            if (run.task, parse_spec(run.architecture), run.length) == wanted:
+                return name
+    return "strong"
+
+
+class Attacker:
+    """Attacks the runs of a store; what was attacked is kept next to it, and ``missed`` counts what is left out."""
+
+    def __init__(self, store: Path) -> None:
+        self.store, self.kept, self.missed = store, store.with_suffix(".attacked.json"), 0
+        self.known: dict[str, dict[str, Any]] = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+
+    def rows(self, names: Iterable[str]) -> Iterator[AttackedRun]:
+        """The rows of the named runs that answered every sampled input."""
+        with Records(self.store, create=False) as records, using_threads(1):
+            for record in map(records.get, names):
+                name = record.spec.name
+                if record.result.accuracy < 1:
+                    self.missed += 1
+                    continue
+                if name not in self.known:
+                    self.known[name] = asdict(attacked(record, self.store, records.files))
+                    write_atomically(self.kept, json.dumps(self.known, indent=1) + "\n")
+                    print(name, self.known[name], flush=True)
+                yield AttackedRun(**self.known[name])
+
+
+def recorded_runs() -> list[Record]:
+    """The runs of the shipped records."""
+    found: list[Record] = []
+    for path in sorted(FOLDER.glob("*.sqlite")):
+        with Records(path, create=False) as records:
+            found += records.all()
+    return found
+
+
+def repeated(recorded: Sequence[Record], attacker: Attacker) -> Iterator[AttackedRun]:
+    """Rows of the runs that repeat recorded ones on this machine."""
+    for begin in REPEATED:
+        (shipped,) = (each for each in recorded if each.spec.name.startswith(begin))
+        spec = shipped.spec.with_changes(start=START)
+        with using_threads(1):
+            train_runs([spec], attacker.store)
+        for row in attacker.rows([spec.name]):
+            same = spec == shipped.spec
+            yield replace(row, figure=figure_of(shipped), recorded=shipped.spec.name, same_start=same)
+
+
+def attacked_there(recorded: Sequence[Record]) -> Iterator[AttackedRun]:
+    """Rows of the recorded runs that were attacked where they were trained."""
+    for record in recorded:
+        if record.attack is not None:
+            row = row_of(record, record.attack["failing"], record.attack["one"])
+            where = record.environment.get("device_name", "GPU")
+            yield replace(row, device=where, figure=figure_of(record), recorded=record.spec.name)
 
 
 def main() -> None:
@@ -100,29 +178,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
     parser.add_argument("--only", default="", help="commands that contain this text")
+    parser.add_argument(
+        "--figures", action="store_true", help="the recorded runs of the figures alone; the other rows stay"
+    )
     given = parser.parse_args()
-    commands = [each for each in COMMANDS if given.only in each]
-    rows: list[AttackedRun] = []
-    missed, kept = 0, given.store.with_suffix(".attacked.json")
-    known: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {}
+    attacker = Attacker(given.store)
+    before = attacks()
+    commands = [] if given.figures else [each for each in COMMANDS if given.only in each]
+    rows = [row for row in before.rows if not row.figure] if given.figures else []
     for command in commands:
-        names = trained(command, given.store)
-        with Records(given.store, create=False) as records, using_threads(1):
-            for record in (records.get(name) for name in names):
-                name = record.spec.name
-                if record.result.accuracy < 1:
-                    missed += 1
-                    continue
-                if name not in known:
-                    known[name] = asdict(attacked(record, given.store, records.files))
-                    write_atomically(kept, json.dumps(known, indent=1) + "\n")
-                    print(name, known[name], flush=True)
-                rows.append(AttackedRun(**known[name]))
-        print(f"{len(rows)} attacked, {missed} left out: {command}", flush=True)
-    shown = tuple(f"separatrix train {command} --threads 1" for command in commands)
-    record = Attacks(SAMPLED, SECONDS, MOST, missed, shown, tuple(rows))
-    if not given.only:
-        write_atomically(PLACE / ATTACKS, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+        rows += attacker.rows(trained(command, given.store))
+        print(f"{len(rows)} attacked, {attacker.missed} left out: {command}", flush=True)
+    if given.only:
+        return
+    missed, attacker.missed = before.missed if given.figures else attacker.missed, 0
+    recorded = recorded_runs()
+    rows += [*repeated(recorded, attacker), *attacked_there(recorded)]
+    shown = tuple(f"separatrix train {command} --threads 1" for command in COMMANDS)
+    record = Attacks(SAMPLED, SECONDS, MOST, missed, shown, tuple(rows), attacker.missed)
+    write_atomically(PLACE / ATTACKS, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

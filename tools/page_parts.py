@@ -398,6 +398,7 @@ def _attacks() -> str:
         [
             row.name, str(row.step), f"{100 * row.accuracy:g} %",
             str(row.failing), "every input" if row.certified else "", f"`{row.one}`" if row.one else "",
+            row.cell, row.device,
         ]
         for row in measured.rows
     ]  # fmt: skip
@@ -406,9 +407,22 @@ def _attacks() -> str:
             f"Sampled accuracy is over {measured.sampled:,} fresh inputs; each run was attacked for at most "
             f"{measured.seconds} seconds of processor time, or until {measured.most} failing inputs were found.",
             attacked_in_words(),
-            f"{measured.missed} other runs of the commands below the table missed a sampled input and are left out.",
+            f"{measured.missed} other runs of the commands below the table missed a sampled input and are left "
+            f"out, and so are {measured.missed_repeats} of the repeated ones.",
             "",
-            markdown_table(["run", "steps", "sampled", "failing inputs found", "certified for", "one of them"], rows),
+            markdown_table(
+                [
+                    "run",
+                    "steps",
+                    "sampled",
+                    "failing inputs found",
+                    "certified for",
+                    "one of them",
+                    "figure",
+                    "trained on",
+                ],
+                rows,
+            ),
             "",
             "```sh",
             *measured.commands,

@@ -7,12 +7,30 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.gpu_figures import PIECES, SEEDS, Part, groups_of, main, planned
+import torch
+from tools import attacks
+from tools.attacked_runs import attacked_there
+from tools.gpu_figures import (
+    PIECES,
+    SEEDS,
+    Part,
+    Settings,
+    Strong,
+    groups_of,
+    main,
+    missing_points,
+    most_needed,
+    planned,
+)
 
+from separatrix.training.events import Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import plain_model
 from separatrix.training.experiments.state_bits_data import state_bits
+from separatrix.training.record import Record
 from separatrix.training.records import Records
+from separatrix.training.spec import RunSpec
+from separatrix.training.train_runs import train_runs
 
 ROOT = Path(__file__).parents[2]
 # A machine that has torch and what comes with it, but none of these; array-api-compat is carried along.
@@ -206,3 +224,59 @@ def test_every_strong_cell_can_be_trained_and_is_one_of_its_figure():
             assert {each.seed for each in group.specs if each.learning_rate == spec.learning_rate} == set(SEEDS)
             assert plain_model(spec.architecture).replace(",positions=learned", "") in rows
             assert spec.length in {cell.at("length") for cell in cells}
+
+
+# -- attacks ----------------------------------------------------------------------------------------------
+
+
+EASY = RunSpec(
+    task="majority", architecture="TF-(1,8)", length=3, learning_rate=0.03, steps=150, batch=16, evaluate_every=50,
+    probe_examples=8, evaluation_examples=8, goal=1.0,
+)  # fmt: skip
+
+
+def test_runs_that_answer_every_sample_are_attacked_once_and_keep_the_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(attacks, "SECONDS", 0.05)
+    store, cpu, said = tmp_path / "reduced.sqlite", torch.device("cpu"), []
+    hopeless = EASY.with_changes(steps=1, seed=1)
+    easy, missed = train_runs([EASY, hopeless], store)
+    assert easy.result.accuracy == 1 > missed.result.accuracy
+    names = [EASY.name, hopeless.name]
+    with Records(store) as records:
+        assert not attacks.attack_runs(records, names, cpu, lambda: True, said.append)
+        assert attacks.attack_runs(records, names, cpu, lambda: False, said.append)
+        assert attacks.attack_runs(records, names, cpu, lambda: True, said.append)
+        found, other = records.get(EASY.name), records.get(hopeless.name)
+    assert len(said) == 1 and other.attack is None
+    assert found.attack == {"seconds": 0.05, "most": attacks.MOST, "failing": 0, "one": ""}
+    assert {key: found.environment[key] for key in easy.environment} == easy.environment
+    (row,) = attacked_there([found, other])
+    assert (row.recorded, row.failing, row.accuracy) == (EASY.name, 0, 1)
+
+
+# -- the order of need ------------------------------------------------------------------------------------
+
+
+def test_cells_that_lack_most_come_first_and_recorded_ones_not_at_all(tmp_path):
+    """TF learns the lookup at 20; the paper's LSTM has 100 there as well, at 400 it has 12 and nothing is missing."""
+    parts = [
+        Strong("figure2-left", "TF-(1,64)", ((20, 100),), (0.001,)),
+        Strong("figure2-left", "LSTM-(3,256)", ((20, 100), (400, 100)), (0.001,)),
+    ]
+    near, wanted, low = (group for part in parts for group in part.groups("reduced"))
+    assert near.specs[0].length == wanted.specs[0].length == 20
+
+    def recorded(group, accuracy, seeds=3):
+        results = [Result(run.name, "steps", 100, accuracy, 0.1, 1.0, 10) for run in group.specs[:seeds]]
+        return [Record(run, each, {}, "", None) for run, each in zip(group.specs, results, strict=False)]
+
+    assert missing_points(near, "figure2-left", recorded(near, 1.0)) == 0
+    assert missing_points(near, "figure2-left", recorded(near, 1.0, seeds=2)) == 1
+    assert missing_points(near, "figure2-left", recorded(near, 0.5)) == pytest.approx(47)
+    assert missing_points(low, "figure2-left", recorded(low, 0.05)) == 0
+    with Records(tmp_path / "reduced.sqlite") as records:
+        for each in recorded(wanted, 0.5):
+            records.add_results([each.spec], [each.result], {}, None)
+    order = [group.name for group in most_needed(parts, Settings("reduced", tmp_path))]
+    # Of these the shipped records have no three seeds, or the store has the very same runs.
+    assert wanted.name not in order and order == sorted(order, key=[near.name, low.name].index)

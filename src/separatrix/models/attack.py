@@ -52,6 +52,7 @@ class Attack:
             raise SeparatrixError(f"answers of {task.name} are vectors, not classes; attack covers tasks with classes")
         task.check_length(length)
         self.model, self.task, self.length = model.eval(), task, length
+        self.device = next(model.parameters()).device
         self.blocks = task.space(length).blocks
         self.sizes = numpy.array([len(block) for block in self.blocks])
         self.generator = numpy.random.default_rng(seed)
@@ -73,9 +74,10 @@ class Attack:
         """Of each input its margin; infinite where the input is not one of the task's."""
         self.tried += len(inputs)
         targets, read = (
-            torch.from_numpy(numpy.ascontiguousarray(each)) for each in self.task.label(inputs, self.length)
+            torch.from_numpy(numpy.ascontiguousarray(each)).to(self.device)
+            for each in self.task.label(inputs, self.length)
         )
-        cells = torch.from_numpy(numpy.ascontiguousarray(inputs)).unsqueeze(0)
+        cells = torch.from_numpy(numpy.ascontiguousarray(inputs)).to(self.device).unsqueeze(0)
         if bool((read.sum(dim=1) == 1).all()):
             place = read.to(torch.int64).argmax(dim=1, keepdim=True)
             logits = self.model(cells, read=place.unsqueeze(0))[0].double()
@@ -84,7 +86,7 @@ class Attack:
             logits = self.model(cells)[0].double()
         own = logits.gather(2, targets.clamp(min=0).unsqueeze(2)).squeeze(2)
         other = logits.scatter(2, targets.clamp(min=0).unsqueeze(2), -torch.inf).amax(dim=2)
-        found = torch.where(read, (own - other).nan_to_num(-torch.inf), torch.inf).amin(dim=1).numpy()
+        found = torch.where(read, (own - other).nan_to_num(-torch.inf), torch.inf).amin(dim=1).cpu().numpy()
         return numpy.where(self.task.admissible(inputs, self.length), found, numpy.inf)
 
     def fails(self, row: NDArray[numpy.int64]) -> bool:

@@ -93,19 +93,32 @@ class AttackedRun:
     failing: int
     one: str
     certified: bool
+    device: str = "CPU"
+    """That trained it."""
+    figure: str = ""
+    """The figure of the recorded run that it is, where a GPU trained it, or whose description it repeats."""
+    recorded: str = ""
+    """The name of that run."""
+    same_start: bool = True
+    """Whether the description is the same to the last field; older records have other initial weights."""
 
     @property
     def name(self) -> str:
         """What was trained."""
         return f"{self.task}, {self.model}, N = {self.length}, seed {self.seed}"
 
+    @property
+    def cell(self) -> str:
+        """The recorded run of a figure that it repeats, or is."""
+        return f"{self.figure}, run {self.recorded}{'' if self.same_start else '*'}" if self.figure else ""
+
 
 @dataclass(frozen=True)
 class Attacks:
     """All attacked runs: the inputs ``sampled``, and the ``seconds`` or failing inputs after which a search ended.
 
-    ``python -m tools.attacked_runs`` trains and attacks them and writes the record; ``missed`` runs of the commands
-    answered a sampled input wrongly and are left out.
+    ``python -m tools.attacked_runs`` trains and attacks them and writes the record; ``missed`` runs answered a sampled
+    input wrongly and are left out.
     """
 
     sampled: int
@@ -114,6 +127,8 @@ class Attacks:
     missed: int
     commands: tuple[str, ...]
     rows: tuple[AttackedRun, ...]
+    missed_repeats: int = 0
+    """Repeated runs of the figures that missed a sampled input here."""
 
 
 @cache
@@ -133,9 +148,13 @@ def attacked_in_words() -> str:
     rows = attacks().rows
     failing = sum(row.failing > 0 for row in rows)
     proved = sum(row.certified for row in rows)
+    repeats = [row for row in rows if row.figure and row.device == "CPU"]
+    also = sum(row.failing > 0 for row in repeats)
     return (
         f"{failing} of {len(rows)} runs that answered every sampled input correctly have inputs on which they fail; "
-        f"{proved} are certified for every input."
+        f"{proved} are certified for every input. {len(repeats)} of them repeat recorded runs of the figures on a CPU "
+        f"({also} fail somewhere). A GPU computes with other floats, so these are the same specifications, not the "
+        "same weights; * marks those with other initial weights as well."
     )
 
 

@@ -36,6 +36,11 @@ class Record:
         """The point of the curve with the highest accuracy, the first of equal ones; the result is that of the end."""
         return max(self.curve, key=lambda point: (point.accuracy, -point.step), default=None)
 
+    @property
+    def attack(self) -> dict[str, Any] | None:
+        """What a search for failing inputs found where the run was made; None where none was made."""
+        return self.environment.get("attack")
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for machines."""
         return {

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import groupby
 from operator import itemgetter
@@ -125,6 +125,12 @@ class Records:
                     json.dumps(environment, sort_keys=True), now, weights,
                 )  # fmt: skip
                 self._connection.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+
+    def add_attack(self, name: str, found: Mapping[str, Any]) -> None:
+        """Record what a search for failing inputs of a run found, with the environment that made the run."""
+        with self._explained(), self._transaction():
+            statement = "UPDATE runs SET environment=json_set(environment, '$.attack', json(?)) WHERE name=?"
+            self._connection.execute(statement, (json.dumps(dict(found), sort_keys=True), name))
 
     def add_snapshots(self, runs: Sequence[str], step: int, file: str) -> None:
         """Record where the weights of runs after ``step`` steps were kept, relative to ``files``."""

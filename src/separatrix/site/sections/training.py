@@ -138,7 +138,14 @@ class TrainingSection(RecordedSection[TrainingResults]):
     def body(self, results: TrainingResults) -> str:
         """Show what is certified, then one article for each experiment."""
         runs = [
-            (row.name, f"{100 * row.accuracy:g} %", row.failing, "every input" if row.certified else "", row.one)
+            (
+                row.name,
+                f"{100 * row.accuracy:g} %",
+                row.failing,
+                "every input" if row.certified else "",
+                row.one,
+                row.cell,
+            )
             for row in results.attacks.rows
         ]
         certified = [(one.task, one.text, one.command) for one in results.certified]
@@ -157,7 +164,8 @@ def _certified_origins() -> tuple[Origin, Origin]:
     """Return where certificates of trained weights come from, and where attacks do."""
     found = trained_models()
     reach = f"{len(found)} certificates, claims as the package has them"
-    sampled = f"{len(attacks().rows)} runs, trained on one thread of a CPU"
+    devices = ", ".join(sorted({row.device for row in attacks().rows}))
+    sampled = f"{len(attacks().rows)} runs, trained on {devices}"
     return (
         Origin("proved", reach, found[0].command, "exact over the stored weights, and float32"),
         Origin("recorded", sampled, "separatrix attack RUN", "float32"),
