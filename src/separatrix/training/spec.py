@@ -11,7 +11,7 @@ the goal is confirmed by a full evaluation before a run stops.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
@@ -31,8 +31,30 @@ SINCE_START = ("questions", "final_rate", "start")
 """Fields that descriptions with the first start do not have: their names are made without them."""
 
 PRECISIONS = ("float32", "float64", "bfloat16")
-LARGEST_COUNT = 1 << 31
 LARGEST = 1e300
+Count: TypeAlias = tuple[int, int, str]
+Range: TypeAlias = tuple[Callable[[float], bool], str]
+POSITIVE: Count = (1, 1 << 31, "1 to 2^31")
+COUNTS: Mapping[str, Count] = {
+    "steps": POSITIVE, "batch": POSITIVE, "evaluate_every": POSITIVE, "probe_examples": POSITIVE,
+    "evaluation_examples": POSITIVE, "questions": POSITIVE,
+    "warmup": (0, 1 << 31, "0 to 2^31"),
+    "seed": (0, (1 << 63) - 1, "0 to 2^63 - 1"),
+}  # fmt: skip
+"""Fields that are whole numbers: the least, the largest, and both in words."""
+_SIZE: Range = (lambda value: 0 <= value < LARGEST, "a finite number, at least 0")
+_DECAY: Range = (lambda value: 0 <= value < 1, "a share from 0 to below 1")
+RANGES: Mapping[str, Range] = {
+    "learning_rate": (lambda value: 0 < value < LARGEST, "a finite number above 0"),
+    "weight_decay": _SIZE, "clip": _SIZE, "leak_margin": _SIZE, "state_radius": _SIZE,
+    "goal": (lambda value: 0 <= value <= 1, "an accuracy of at most 1, or 0 to train all steps"),
+    "final_rate": (lambda value: 0 <= value <= 1, "a share of the learning rate, from 0 to 1"),
+    "full_length": (lambda value: 0 <= value <= 1, "a share of the training examples, from 0 to 1"),
+    "growth": (lambda value: 0 <= value < 1, "a share of the steps, from 0 to below 1"),
+    "beta1": _DECAY, "beta2": _DECAY,
+    "epsilon": (lambda value: 0 < value < 1, "above 0 and below 1"),
+}  # fmt: skip
+"""Fields that are numbers: which ones are allowed, as code and in words."""
 MEMBER_FIELDS: Mapping[str, Any] = {
     "learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0, "final_rate": 1.0,
 }  # fmt: skip
@@ -95,20 +117,7 @@ class RunSpec:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
-        for name in (
-            "learning_rate",
-            "weight_decay",
-            "clip",
-            "goal",
-            "final_rate",
-            "leak_margin",
-            "state_radius",
-            "full_length",
-            "growth",
-            "beta1",
-            "beta2",
-            "epsilon",
-        ):
+        for name in RANGES:
             # 1 and 1.0 are the same run and must have the same name.
             value = getattr(self, name)
             if type(value) is int and abs(value) < 1 << 53:
@@ -119,36 +128,17 @@ class RunSpec:
     def problems(self) -> list[str]:
         """Return every reason why this is not a run, not only the first."""
         found: list[str] = []
-        counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples", "questions")
-        for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:
+        for name, (least, most, words) in COUNTS.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
-                found.append(f"{name}={value!r} must be a whole number from {least} to 2^31")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            found.append(f"seed={self.seed!r} must be a whole number from 0 to 2^63 - 1")
-        for name, positive in (
-            ("learning_rate", True), ("weight_decay", False), ("clip", False), ("leak_margin", False),
-            ("state_radius", False),
-        ):  # fmt: skip
+            if type(value) is not int or not least <= value <= most:
+                found.append(f"{name}={value!r} must be a whole number from {words}")
+        for name, (inside, words) in RANGES.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST < value < LARGEST:
-                found.append(f"{name}={value!r} must be a finite number")
-            elif value < 0 or (positive and value == 0):
-                found.append(f"{name}={value!r} must be {'above' if positive else 'at least'} 0")
-        if isinstance(self.goal, bool) or not isinstance(self.goal, int | float) or not 0 <= self.goal <= 1:
-            found.append(f"goal={self.goal!r} must be an accuracy of at most 1, or 0 to train all steps")
-        share = self.final_rate
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            found.append(f"final_rate={share!r} must be a share of the learning rate, from 0 to 1")
-        share = self.full_length
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            found.append(f"full_length={share!r} must be a share of the training examples, from 0 to 1")
-        share = self.growth
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-            found.append(f"growth={share!r} must be a share of the steps, from 0 to below 1")
-        elif share and (self.shortest or self.longest):
+            if type(value) not in (int, float) or not inside(value):
+                found.append(f"{name}={value!r} must be {words}")
+        if self.growth and (self.shortest or self.longest):
             found.append("growth sets the lengths of training itself; leave shortest and longest out")
-        found += self._adam_problems() + self._length_problems()
+        found += self._length_problems()
         if self.start not in (1, START) or isinstance(self.start, bool):
             found.append(f"start={self.start!r} is unknown; leave it out")
         elif self.start == 1 and (self.questions, self.final_rate) != (1, 1.0):
@@ -163,7 +153,7 @@ class RunSpec:
         found += [f"{name}={value!r} must be a name" for name, value in named if not isinstance(value, str)]
         if not isinstance(self.task, str):
             return found
-        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        whole = type(self.length) is int
         if not whole:
             found.append(f"length={self.length!r} must be a whole number")
         if not _are_pairs(self.task_parameters):
@@ -179,30 +169,18 @@ class RunSpec:
             found.append(str(error))
         return found
 
-    def _adam_problems(self) -> list[str]:
-        found: list[str] = []
-        for name in ("beta1", "beta2"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-                found.append(f"{name}={value!r} must be a share from 0 to below 1")
-        if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
-            found.append(f"epsilon={self.epsilon!r} must be above 0 and below 1")
-        return found
-
     def _length_problems(self) -> list[str]:
         found = [
             f"{name}={value!r} must be a length from 1 to {self.length}, or 0 for no limit"
             for name, value in (("shortest", self.shortest), ("longest", self.longest))
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0
-            or (isinstance(self.length, int) and value > self.length)
+            if type(value) is not int or value < 0 or (isinstance(self.length, int) and value > self.length)
         ]  # fmt: skip
         if not found and 0 < self.longest < self.shortest:
             found.append(f"shortest={self.shortest} is above longest={self.longest}")
         return found
 
     def _is_step(self, value: Any) -> bool:
-        whole = isinstance(value, int) and not isinstance(value, bool) and isinstance(self.steps, int)
-        return whole and 0 <= value <= self.steps
+        return type(value) is int and isinstance(self.steps, int) and 0 <= value <= self.steps
 
     def the_task(self) -> Task:
         """Return the task with this run's parameters."""
