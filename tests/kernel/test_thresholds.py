@@ -110,7 +110,7 @@ def test_every_verdict_agrees_with_every_input(case):
     of = {row: (row[-1], kernel.counted(row)) for row in kernel.inputs.all()}
     bad = {of[row] for row in wrong | in_double}
     seen = set()
-    for (p, low, high), each in verdict.slices.items():
+    for (p, low, high), each in verdict.parts.items():
         inside = {(p, count) for count in range(low, high + 1)}
         assert not seen & inside
         seen |= inside
@@ -129,7 +129,7 @@ def test_every_verdict_agrees_with_every_input(case):
 
 
 def test_joint_conditions_are_certified_and_refuted():
-    outcomes = [{each.outcome for each in certified(case)[0].slices.values()} for case in JOINT]
+    outcomes = [{each.outcome for each in certified(case)[0].parts.values()} for case in JOINT]
     assert {Outcome.CERTIFIED} in outcomes
     assert any(Outcome.COUNTEREXAMPLE in each for each in outcomes)
 
@@ -152,7 +152,7 @@ def test_a_leaf_on_which_a_joint_condition_is_not_determined_is_about_all_inputs
 
 
 def test_some_slices_fail_and_some_need_splits():
-    assert {each.outcome for each in certified(MIXED)[0].slices.values()} == {
+    assert {each.outcome for each in certified(MIXED)[0].parts.values()} == {
         Outcome.CERTIFIED,
         Outcome.COUNTEREXAMPLE,
     }

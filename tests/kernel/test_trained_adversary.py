@@ -175,16 +175,16 @@ def judged(rule: Rule, model: SequenceModel, folder: Path) -> Judged:
             certify_cases(model, task, rule.length, folder, 4),
             groups_of(read_lookup(task.specification(rule.length))),
         )
-        sure = {case for case, each in found.cases.items() if each.outcome == Outcome.CERTIFIED}
+        sure = {case for case, each in found.parts.items() if each.outcome == Outcome.CERTIFIED}
         shown = [row for row in rows if groups.asked(row) in sure]
     elif rule.task.startswith("index-lookup"):
         found = certify_lookup(model, rule.length, folder, 4)
-        sure = {pair for pair, each in found.pairs.items() if each.outcome == Outcome.CERTIFIED}
+        sure = {pair for pair, each in found.parts.items() if each.outcome == Outcome.CERTIFIED}
         shown = [row for row in rows if (row[-1] - model.classes, row[row[-1] - model.classes]) in sure]
     else:
         found = certify_counts(model, task, rule.length, folder, 16)
         kernel = Thresholds(Weights(weights_file(model)), *read_counting(task.specification(rule.length)))
-        sure = [part for part, each in found.slices.items() if each.outcome == Outcome.CERTIFIED]
+        sure = [part for part, each in found.parts.items() if each.outcome == Outcome.CERTIFIED]
         shown = [
             row
             for row in rows

@@ -106,13 +106,13 @@ def test_every_verdict_agrees_with_every_input(case):
     groups = groups_of(read_lookup(task.specification(length)))
     wrong = failing(model, task, length)
     bad = {groups.asked(row) for row in wrong | failing(copy.deepcopy(model).double(), task, length)}
-    assert set(found.cases) == set(groups.every())
-    for each, decided in found.cases.items():
+    assert set(found.parts) == set(groups.every())
+    for each, decided in found.parts.items():
         assert decided.outcome != Outcome.CERTIFIED or each not in bad
         if decided.failing is not None:
             assert decided.failing in wrong and groups.asked(decided.failing) == each
     # How many are left open depends on the weights; that some are decided must not.
-    assert len(found.left()) <= len(found.cases) // 2
+    assert len(found.left()) <= len(found.parts) // 2
     accepted = check_two_layers(json.loads(json.dumps(claim)), data)
     assert accepted.share == found.share == Fraction(len(claim["certified"]), groups.cases)
     # Each case has as many inputs as any other.
@@ -123,7 +123,7 @@ def test_every_verdict_agrees_with_every_input(case):
 def test_cases_of_both_tasks_are_certified_and_some_fail():
     good, mixed = certified(GOOD)[0], certified(MIXED)[0]
     assert good.share == 1 and 0 < mixed.share < 1 and mixed.failing()
-    proofs = [each.proof for each in good.cases.values()]
+    proofs = [each.proof for each in good.parts.values()]
     assert any(proof[0] == "split" for proof in proofs)
 
 
@@ -241,7 +241,7 @@ def test_a_planted_error_is_never_certified():
             except SeparatrixError:
                 # So large a weight leaves no bounds at all.
                 continue
-        assert not {case for case, each in found.cases.items() if each.outcome == Outcome.CERTIFIED} & bad
+        assert not {case for case, each in found.parts.items() if each.outcome == Outcome.CERTIFIED} & bad
         decided += 1
     assert few >= 2 and decided >= 3
 

@@ -139,11 +139,10 @@ def check_task(shown: Accepted) -> None:
 
 def _replayed(data: bytes, shown: TrainedAccepted | CountsAccepted | TwoLayersAccepted) -> tuple[bool, ...]:
     """Return whether torch answers the stated counterexamples wrongly."""
-    from separatrix.models import answers_wrongly, fails, model_from
-    from separatrix.tasks import labelled_task
+    from separatrix.models import answers_wrongly, model_from
+    from separatrix.tasks import labelled_task, tasks
 
     model = model_from(data)
-    if isinstance(shown, TrainedAccepted):
-        return tuple(fails(model, row) for row in shown.counterexamples)
-    task = labelled_task(shown.task)
+    lookup = isinstance(shown, TrainedAccepted)
+    task = tasks()["index-lookup"].with_parameters(alphabet=model.classes) if lookup else labelled_task(shown.task)
     return tuple(answers_wrongly(model, task, shown.length, row) for row in shown.counterexamples)

@@ -238,18 +238,16 @@ def certify_weights(given: GivenWeights, length: int, folder: Path, nodes: int, 
         )
     if given.kind == "lookup":
         found = certify_lookup(model, length, folder, nodes)
-        left = [pair for pair, each in found.pairs.items() if each.outcome == Outcome.OPEN]
     else:
         certify = certify_counts if given.kind == "counts" else certify_cases
         found = certify(model, task, length, folder, nodes)
-        left = found.left()
     failing_inputs = tuple(found.failing())
     return CertifiedParts(
         **about, kind=given.kind, task=task.name if given.kind == "lookup" else changed_label(task),
         certified=found.share == 1, certificate=str(folder), length=found.length, inputs=found.inputs,
         share_certified=str(found.share), resumed=found.resumed, counterexamples=failing_inputs,
         counterexamples_shown=tuple(_shown_input(given, found.length, row) for row in failing_inputs),
-        open=tuple(left), parts={str(outcome): found.count(outcome) for outcome in Outcome},
+        open=tuple(found.left()), parts={str(outcome): found.count(outcome) for outcome in Outcome},
         alphabet=model.classes if given.kind == "lookup" else None,
     )  # fmt: skip
 

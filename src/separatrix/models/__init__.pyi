@@ -14,15 +14,11 @@ from separatrix.models.bounded import bounded_as as bounded_as
 from separatrix.models.bounded import constant_state as constant_state
 from separatrix.models.bounded import own_statements as own_statements
 from separatrix.models.bounded import states_its_size as states_its_size
-from separatrix.models.certify_counts import CertifiedCounts as CertifiedCounts
-from separatrix.models.certify_counts import answers_wrongly as answers_wrongly
 from separatrix.models.certify_counts import certify_counts as certify_counts
 from separatrix.models.certify_counts import counts as counts
-from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
-from separatrix.models.certify_lookup import fails as fails
+from separatrix.models.certify_parts import answers_wrongly as answers_wrongly
 from separatrix.models.certify_progress import PROGRESS_FILE as PROGRESS_FILE
-from separatrix.models.certify_two_layers import CertifiedCases as CertifiedCases
 from separatrix.models.certify_two_layers import certify_cases as certify_cases
 from separatrix.models.certify_two_layers import lookup_groups as lookup_groups
 from separatrix.models.certify_words import WordsVerdict as WordsVerdict

@@ -1,68 +1,29 @@
 """Certify a trained Transformer of two layers on a lookup: every case is proved, refuted by an input, or left open.
 
-A case is an asked group with its tokens, such as a place with its symbol or a pair of key and label. Proofs have been
-accepted by the kernel (``separatrix_kernel.two_layers``) before they are written next to the weights, and each
-counterexample was run in torch and failed. Work that was stopped resumes (``certify_progress``).
+A case is an asked group with its tokens, such as a place with its symbol or a pair of key and label.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.errors import SeparatrixError
-from separatrix.files import write_atomically
 from separatrix.models.attack import Attack
-from separatrix.models.certify_progress import Progress, from_plain, to_plain
+from separatrix.models.certify_parts import Certified, accepted, certify_parts, check_positions, refused
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
-from separatrix.progress import tracked
 from separatrix.provers import ChosenProver, Decided, Outcome
-from separatrix.tasks import Task, changed_label, task_label
+from separatrix.tasks import Task, changed_label
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.trained import TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE
+from separatrix_kernel.trained import TWO_LAYERS_FORMAT
 from separatrix_kernel.transformer import Weights
 from separatrix_kernel.two_layers import Case, Groups, Second, TwoLayers, groups_of, read_lookup
 
 STARTS, ROUNDS, MOST_CHANGES = 64, 12, 1024
-
-
-@dataclass(frozen=True)
-class CertifiedCases:
-    """What is known about a trained model of two layers and a lookup, at one length."""
-
-    length: int
-    cases: dict[Case, Decided]
-    inputs: str
-    """How many inputs there are, as a product."""
-    resumed: int = 0
-    """How many cases earlier work had decided."""
-
-    @property
-    def share(self) -> Fraction:
-        """The share of all inputs that are certified; each case has the same number of inputs."""
-        return Fraction(self.count(Outcome.CERTIFIED), len(self.cases))
-
-    def count(self, outcome: Outcome) -> int:
-        """How many cases ended so."""
-        return sum(each.outcome == outcome for each in self.cases.values())
-
-    def left(self) -> list[Case]:
-        """The cases that are open."""
-        return [case for case, each in self.cases.items() if each.outcome == Outcome.OPEN]
-
-    def failing(self) -> list[tuple[int, ...]]:
-        """The inputs that torch answers wrongly, one of each case that has any that were found."""
-        return [each.failing for each in self.cases.values() if each.failing is not None]
 
 
 def lookup_groups(task: Task, length: int) -> Groups | None:
@@ -81,52 +42,26 @@ def lookup_groups(task: Task, length: int) -> Groups | None:
         return None
 
 
-def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCases:
+def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> Certified[Case]:
     """Decide all cases of a model that was trained on a lookup, and write weights and certificate into a folder."""
-    task.check_length(length)
-    if task.positions(length) > model.length:
-        raise SeparatrixError(f"--length {length} is longer than this model's inputs of {model.length} tokens")
+    check_positions(model, task, length)
     data, plain = weights_file(model), task.specification(length)
-    try:
+    with refused():
         inputs, answer = read_lookup(plain)
         groups = groups_of((inputs, answer))
         kernel = TwoLayers(Weights(data, layers=2), groups)
-    except RefusedError as refusal:
-        raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     prover = None
     # Where boxes between the layers are too large for a norm, nothing can be shown.
     with suppress(RefusedError):
         _ = kernel.second.rows
         prover = ChosenProver[Second](kernel.second, nodes)
     search = CaseAttack(model, task, length, groups)
-    covered = answer.covered(inputs)
-    found: dict[Case, Decided] = {}
+    decide = lambda case: [(case, _decided(kernel, prover, search, case))]  # noqa: E731
+    stated = lambda case: [case[0], list(case[1])]  # noqa: E731
+    claim = {"format": TWO_LAYERS_FORMAT, "task": changed_label(task), "length": length, "specification": plain}
     # In the order of questions, so that the scores of each are computed once.
-    cases, digest = sorted(groups.every(), key=groups.question), hashlib.sha256(data).hexdigest()
-    about = {"sha256": digest, "task": task_label(task), "length": length, "nodes": nodes}
-    with Progress(folder, from_plain, to_plain, **about) as progress:
-        for case in tracked(cases, f"certifying cases of {covered} inputs"):
-            found[case] = progress.decided(case, partial(_decided, kernel, prover, search, case))
-    result = CertifiedCases(length, found, covered, progress.resumed)
-    claim = {
-        "format": TWO_LAYERS_FORMAT,
-        "task": changed_label(task),
-        "length": length,
-        "specification": plain,
-        "sha256": digest,
-        "certified": [[*_stated(case), each.proof] for case, each in found.items() if each.proof is not None],
-        "counterexamples": [list(row) for row in result.failing()],
-        "open": [_stated(case) for case in result.left()],
-    }
-    write_atomically(folder / WEIGHTS_FILE, data)
-    write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")
-    progress.done()
-    return result
-
-
-def _stated(case: Case) -> list[Any]:
-    """A case as the certificate has it."""
-    return [case[0], list(case[1])]
+    cases = sorted(groups.every(), key=groups.question)
+    return certify_parts(folder, data, claim, nodes, answer.covered(inputs), cases, decide, stated)
 
 
 def _decided(kernel: TwoLayers, prover: ChosenProver[Second] | None, search: "CaseAttack", case: Case) -> Decided:
@@ -139,13 +74,8 @@ def _decided(kernel: TwoLayers, prover: ChosenProver[Second] | None, search: "Ca
         if failing is not None:
             return Decided(Outcome.COUNTEREXAMPLE, failing=failing)
         proof = None if prover is None else prover.tree(*about)
-    try:
-        if proof is not None:
-            kernel.prove(case, proof)
-            return Decided(Outcome.CERTIFIED, proof)
-    except RefusedError:
-        pass
-    return Decided(Outcome.OPEN)
+    found = Decided(Outcome.OPEN) if proof is None else Decided(Outcome.CERTIFIED, proof)
+    return accepted(found, partial(kernel.prove, case), lambda _: True)
 
 
 class CaseAttack:

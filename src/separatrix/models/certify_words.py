@@ -17,6 +17,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
+from separatrix.models.certify_parts import refused
 from separatrix.models.recurrent_files import answers_to_words, recurrent_file
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.progress import report
@@ -53,10 +54,8 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
     if not 0 <= bits <= MOST_BITS:
         raise SeparatrixError(f"--bits {bits} is out of range; choose 1 to {MOST_BITS}, or leave it out")
     data, automaton = recurrent_file(model), read_automaton(plain)
-    try:
+    with refused():
         network = network_of(data)
-    except RefusedError as refusal:
-        raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     verdict = partial(WordsVerdict, bits=bits, states=len(automaton.steps), empty=network.answers_before)
     failing = first_failing(model, automaton, words_to_try(automaton), bits)
     if failing is not None:
