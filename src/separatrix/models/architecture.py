@@ -288,15 +288,6 @@ class ModelSpec:
         settings = [f"{name}={_text(value)}" for name, value in self.options]
         return f"{pattern}-({','.join([str(self.depth), str(self.width), *settings])})"
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the specification as data that fits into JSON; ``ModelSpec.from_data`` reads it."""
-        return {"layers": list(self.layers), "width": self.width, "options": dict(self.options)}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "ModelSpec":
-        """Return the specification that :meth:`as_data` wrote."""
-        return cls(tuple(data["layers"]), int(data["width"]), tuple(sorted(dict(data["options"]).items())))
-
 
 def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
