@@ -5,13 +5,15 @@ Run as  python -m benchmarks peers --write docs/training.md
 The peers are TF-(1,64) on index lookup as somebody careful would write it: the query, the attention, the feed-forward
 part and the readout only at the position that is asked, keys and values for all, data drawn in chunks by the same
 sampler, nothing read back while it trains. One model in plain torch, seven by ``torch.func.vmap`` in one program, and
-seven by JAX with ``vmap`` and ``scan`` where jax is installed. That they compute what ours computes is tested: with our
-weights they give our outputs.
+seven by JAX with ``vmap`` and ``scan`` where jax is installed. It is in no extra: ``pip install --target FOLDER
+--no-deps jax jaxlib opt_einsum`` with ``PYTHONPATH=FOLDER`` leaves the environment unchanged. That the peers compute
+what ours computes is tested: with our weights they give our outputs.
 """
 
 import importlib
 import math
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -201,7 +203,7 @@ def reports() -> Iterator[Report]:
     ]  # fmt: skip
     jax = by_jax(Ensemble(specs, CPU))
     if jax is not None:
-        sides.append(("JAX vmap + scan, query position only", len(RATES), jax))
+        sides.append((f"JAX {version('jax')} vmap + scan, query position only", len(RATES), jax))
     times = in_turns([each[2] for each in sides], [4] * len(sides), SECONDS, clock_for(1))
     each = [seconds / models for seconds, (_, models, _) in zip(times, sides, strict=True)]
     for (name, models, _), seconds in zip(sides, each, strict=True):
