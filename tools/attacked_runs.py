@@ -60,7 +60,7 @@ COMMANDS = (
 )
 REPEATED = (
     "57cbd8c8", "ef82c1db", "ef08ea36", "93ce0600", "783865db", "20013fbf", "f4217e85", "cdfd2e41", "dcf932b0",
-    "0ba2ed4d", "0c298357",
+    "0ba2ed4d", "2cc391e0",
 )  # fmt: skip
 """Recorded runs of the figures, by the beginning of their names."""
 QUICK = ("majority", "associative-recall", "equality")

@@ -44,7 +44,8 @@ RULES = PLACES + WORDS
 NEAREST, FARTHEST, HALVINGS = -8, 7, 40
 FEW = 0.1
 """Cases in which a larger share of the inputs fails are left out."""
-SCORE = "attention score"
+SCORE, SCORES = "attention score", 0.3
+"""What is moved in this share of the cases with attention."""
 
 
 class Planted(NamedTuple):
@@ -105,10 +106,9 @@ def scored(model: SequenceModel, generator: torch.Generator) -> tuple[str, Tenso
 def direction_of(rule: Rule, model: SequenceModel, generator: torch.Generator) -> tuple[str, str, Tensor]:
     """What is moved: words for it, the tensor's name, and the direction."""
     parameters = dict(model.named_parameters())
-    names = [*parameters, SCORE] if rule.architecture.startswith("TF") else list(parameters)
-    name = place = names[int(torch.randint(len(names), (1,), generator=generator))]
-    if name == SCORE:
-        name, direction = scored(model, generator)
+    name = place = list(parameters)[int(torch.randint(len(parameters), (1,), generator=generator))]
+    if rule.architecture.startswith("TF") and float(torch.rand(1, generator=generator)) < SCORES:
+        place, (name, direction) = SCORE, scored(model, generator)
     else:
         direction = torch.zeros_like(parameters[name])
         direction.view(-1)[int(torch.randint(direction.numel(), (1,), generator=generator))] = 1.0
