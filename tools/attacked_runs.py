@@ -111,10 +111,10 @@ def row_of(record: Record, failing: int, one: str, certified: bool = False) -> A
 
 
 def figure_of(record: Record) -> str:
-    """The first figure that has a cell with this run's task, model and length."""
+    """The first figure with a cell of this run's task, model and length; those with numbers in the paper come first."""
     spec = record.spec
     wanted = spec.task, parse_spec(spec.architecture), spec.length
-    for name, experiment in experiments().items():
+    for name, experiment in sorted(experiments().items(), key=lambda each: each[1].paper is None):
         for run in (run for scale in SCALES for cell in experiment.sweep(scale).cells() for run in cell.runs):
             if (run.task, parse_spec(run.architecture), run.length) == wanted:
                 return name

@@ -397,7 +397,7 @@ def _attacks() -> str:
     rows = [
         [
             row.name, str(row.step), f"{100 * row.accuracy:g} %",
-            str(row.failing), "every input" if row.certified else "", f"`{row.one}`" if row.one else "",
+            str(row.failing), "every input" if row.certified else "", f"`{row.text}`" if row.one else "",
             row.cell, row.device,
         ]
         for row in measured.rows

@@ -8,6 +8,7 @@ each again. A model that a lower bound excludes would be a contradiction, and is
 import json
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from separatrix_kernel.specification import read_specification
 
 PLACE = FOLDER / "trained"
 CLAIM, WEIGHTS, ATTACKS = "trained.json", "weights.safetensors", "attacks.json"
+LONG_TEXT = 60
 LONG = 1 << 16
 """The length at which bounds are asked about a model that is right at every length."""
 
@@ -108,9 +110,22 @@ class AttackedRun:
         return f"{self.task}, {self.model}, N = {self.length}, seed {self.seed}"
 
     @property
+    def text(self) -> str:
+        """The failing input, where it is long with equal tokens in a row counted.
+
+        >>> AttackedRun("", "", 0, 0, 0, 1.0, 1, "4 " * 99 + "f @100", False).text
+        '4 (99 times) f @100'
+        """
+        tokens = self.one.split(" ")
+        if len(tokens) <= LONG_TEXT:
+            return self.one
+        runs = [(token, len([*same])) for token, same in groupby(tokens)]
+        return " ".join(f"{token} ({times} times)" if times > 2 else " ".join([token] * times) for token, times in runs)
+
+    @property
     def cell(self) -> str:
         """The recorded run of a figure that it repeats, or is."""
-        return f"{self.figure}, run {self.recorded}{'' if self.same_start else '*'}" if self.figure else ""
+        return f"{self.figure}, run {self.recorded}{'' if self.same_start else ', other start'}" if self.figure else ""
 
 
 @dataclass(frozen=True)
@@ -154,7 +169,7 @@ def attacked_in_words() -> str:
         f"{failing} of {len(rows)} runs that answered every sampled input correctly have inputs on which they fail; "
         f"{proved} are certified for every input. {len(repeats)} of them repeat recorded runs of the figures on a CPU "
         f"({also} fail somewhere). A GPU computes with other floats, so these are the same specifications, not the "
-        "same weights; * marks those with other initial weights as well."
+        "same weights. Where a row says other start, the record's initial weights were drawn in an earlier way."
     )
 
 

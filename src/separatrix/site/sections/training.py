@@ -143,7 +143,7 @@ class TrainingSection(RecordedSection[TrainingResults]):
                 f"{100 * row.accuracy:g} %",
                 row.failing,
                 "every input" if row.certified else "",
-                row.one,
+                row.text,
                 row.cell,
             )
             for row in results.attacks.rows
