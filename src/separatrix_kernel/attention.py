@@ -25,7 +25,7 @@ from math import prod
 from operator import xor
 from typing import TypeAlias, cast
 
-from separatrix_kernel.boxes import Box, row_range
+from separatrix_kernel.boxes import Box, exactly, row_range
 from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
 from separatrix_kernel.network import Attention, Head, Row, Transformer
@@ -350,4 +350,4 @@ class FirstAttention:
         """Own coordinates and the heads' outputs."""
         pairs = zip(self.heads, looks, strict=True)
         averages = [(rows, head.average(seen, fixed, held)) for (head, rows), (seen, fixed) in pairs]
-        return written(tuple((value, value) for value in own), averages, self.numbers)
+        return written(tuple(map(exactly, own)), averages, self.numbers)

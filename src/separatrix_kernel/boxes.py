@@ -16,6 +16,11 @@ Box: TypeAlias = tuple[tuple[int, int], ...]
 """(least, greatest) of each live coordinate."""
 
 
+def exactly(value: int) -> tuple[int, int]:
+    """The interval of a single number."""
+    return value, value
+
+
 def is_idle(layer: Layer, after: list[int]) -> bool:
     """Whether a layer leaves every coordinate as it is that matters after it: it adds 0, and x + 0 = x in the range."""
     if isinstance(layer, FeedForward):

@@ -34,7 +34,7 @@ from itertools import product
 from typing import TypeAlias
 
 from separatrix_kernel.attention import Packed, blocks, packed, sign_score, written
-from separatrix_kernel.boxes import Box
+from separatrix_kernel.boxes import Box, exactly
 from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
 from separatrix_kernel.network import (
@@ -365,8 +365,9 @@ class ContentEdges(ContentPairs):
         self.room(len(held[0]) * len(held[1]), head.values[0])
         values = [self.product(list(a), list(b)) for a, b in product(*held)]
         self.add(network.positions**2, [[each] for each in head.scores], 0, values)
-        self.add(1, [[head.dummy]], 0, [[0] * len(head.values[0].rows)])
-
+        width = len(head.values[0].rows)
+        dummy = [0] * width
+        self.add(1, [[head.dummy]], 0, [dummy])
         self.scores, self.dummy, self.summed = head.scores, head.dummy, head.scoring in ("linear", "relu")
 
     def query(self, position: int, token: int) -> list[int]:
@@ -378,7 +379,8 @@ class ContentEdges(ContentPairs):
         """The groups of pairs; for linear and ReLU attention how many there are, and how many have number 7."""
         if not self.summed:
             return super().groups(position, token, case)
-        return ((self.counts[0], int(bool(case.some)), self.counts[0] if case.some else 0, 0),)
+        pairs = self.counts[0]
+        return ((pairs, int(bool(case.some)), pairs if case.some else 0, 0),)
 
     def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
         """The bounds of the average."""
@@ -456,5 +458,5 @@ class ContentLayer:
         """The live coordinates of a query whose heads see these groups."""
         own = self.own.vector(self.own.position(position), self.own.token(token)) or [0] * self.size
         averages = [head.average(each, case.known) for (head, _), each in zip(self.heads, groups, strict=True)]
-        box = tuple((value, value) for value in own)
+        box = tuple(map(exactly, own))
         return written(box, [(rows, each) for (_, rows), each in zip(self.heads, averages, strict=True)], self.numbers)

@@ -101,7 +101,7 @@ class CountLayer:
     def check(self, local: list[Local], rest: Callable[[Box], int | None]) -> None:
         """Refuse unless ``rest`` of the network answers rightly whatever the count is."""
         lines = [self._lines(parts, local, f"the counting layer, head {n}") for n, parts in enumerate(self.heads)]
-        boxes = local[-1][1]
+        _, boxes = local[-1]
         base = [(min(box[each][0] for box in boxes), max(box[each][1] for box in boxes)) for each in self.own]
         tables = [table for _, table in self.spec.conditions]
         for count in range(sum(map(min, tables)), sum(map(max, tables)) + 1):

@@ -95,12 +95,13 @@ def attend(
             keys, values = ([matrix.apply(each, numbers) for each in stream] for matrix in (head.key, head.value))
         else:
             values = pairs(stream, head.values, numbers)
+        width = len(values[0])
         if isinstance(head, PairHead):
             keys = pairs(stream, head.keys, numbers)
         elif isinstance(head, GraphHead):
-            values.append([0] * len(values[0]))
+            values.append([0] * width)
         for position, own in enumerate(stream):
-            numbers.work.spend(len(values) * (1 + len(values[0])))
+            numbers.work.spend(len(values) * (1 + width))
             if isinstance(head, GraphHead):
                 scores = [head.scores[each] for each in patterns(graph, position)] + [head.dummy]
             else:
@@ -110,7 +111,7 @@ def attend(
             weights = weigh(head, scores, numbers)
             average = [
                 numbers.saturate(sum(numbers.product(w, v[place]) for w, v in zip(weights, values, strict=False)))
-                for place in range(len(values[0]))
+                for place in range(width)
             ]
             total[position] = added(total[position], head.output.apply(average, numbers), numbers)
     return total
@@ -186,11 +187,11 @@ def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
 def sketched(sums: tuple[int, ...], modulus: int, prime: int) -> frozenset[int]:
     """The numbers below M that are roots of the polynomial with the power sums s_1 … s_n modulo the prime P > n.
 
-    Newton's identities t · e_t = Σ_i (-1)^(i-1) e_(t-i) s_i, i = 1 … t, give its coefficients (-1)^t e_t one by one.
+    Newton's identities t · e_t = Σ_i (-1)^(i+1) e_(t-i) s_i, i = 1 … t, give its coefficients (-1)^t e_t one by one.
     """
     symmetric = [1]
     for degree in range(1, len(sums) + 1):
-        terms = ((-1) ** (i - 1) * symmetric[degree - i] * sums[i - 1] for i in range(1, degree + 1))
+        terms = ((-1) ** (i + 1) * symmetric[degree - i] * sums[i - 1] for i in range(1, degree + 1))
         symmetric.append(sum(terms) * pow(degree, -1, prime) % prime)
     found = set[int]()
     for candidate in range(modulus):

@@ -44,7 +44,7 @@ from math import ceil, floor, isqrt
 from typing import TYPE_CHECKING
 
 from separatrix_kernel.attention import written
-from separatrix_kernel.boxes import Box
+from separatrix_kernel.boxes import Box, exactly
 from separatrix_kernel.content import Group, Grouped
 from separatrix_kernel.embedding import Projection, View
 from separatrix_kernel.fetching import Fetching
@@ -231,7 +231,8 @@ class NearestHead(Grouped):
             self.values.append(self.ranges(values))
         point, label = behind(head, network, told, spec, numbers)
         others: list[Group] = [(spec.points - 2, None, point, 0)] if spec.points > 2 else []
-        self.groups: tuple[Group, ...] = ((1, 0, 0, -1), *others, (spec.points - 1, None, label, 1))
+        nearest = 0
+        self.groups: tuple[Group, ...] = ((1, nearest, nearest, -1), *others, (spec.points - 1, None, label, 1))
 
     def average(self, pair: int) -> Box:
         """The bounds of the average where this point is nearest."""
@@ -251,25 +252,25 @@ class NearestPoint(Fetching):
         super().__init__(layers, range(1, 1 + len(spec.labels)))
         self.spec, told, live, first = spec, layers.network, layers.live[1], network.layers[0]
         assert isinstance(first, Attention)
-        self.own_view = View(told, live if first.residual else [], numbers)
+        # ``Fetching`` refuses a first layer without residual.
+        self.own_view = View(told, live, numbers)
         self.compared: list[tuple[NearestHead, list[Row]]] = []
         for head in first.heads:
             rows = [head.output.rows[place] for place in live]
             # A head that writes nothing live adds 0 to every live coordinate.
             if any(rows):
                 self.compared.append((NearestHead(head, network, told, layers.inputs, spec, numbers), rows))
-        self.size = len(live)
 
     def check(self) -> None:
         """Refuse unless every query is answered by the label of the nearest point, whichever it is."""
         alike: dict[tuple[int, ...], list[int]] = {}
         for query in self.spec.asking:
-            own = self.own_view.vector(self.own_view.position(2 * query), self.own_view.token(0)) or [0] * self.size
+            own = self.own_view.vector(self.own_view.position(2 * query), self.own_view.token(0))
             alike.setdefault(tuple(own), []).append(query)
         for pair in range(self.spec.points - 1):
             averages = [(rows, head.average(pair)) for head, rows in self.compared]
             for own, queries in alike.items():
-                box = written(tuple((each, each) for each in own), averages, self.numbers)
+                box = written(tuple(map(exactly, own)), averages, self.numbers)
                 box = self.layers.through(box, 1, self.layers.second)
                 for query in queries:
                     if pair < query:

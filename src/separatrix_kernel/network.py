@@ -248,7 +248,7 @@ class Transformer:
     @property
     def cell_size(self) -> int:
         """How many numbers a cell of its inputs has; 0 where inputs are tokens."""
-        return self.features[0].columns if self.features else 0
+        return next((each.columns for each in self.features), 0)
 
     @property
     def reads_graphs(self) -> bool:

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from separatrix_kernel.boxes import Box, affine_range, row_range
+from separatrix_kernel.boxes import Box, affine_range, exactly, row_range
 from separatrix_kernel.content import one_look
 from separatrix_kernel.embedding import Projection, View
 from separatrix_kernel.network import Attention, Head
@@ -68,7 +68,7 @@ class PowerSums:
         mine = {token: own.vector(looks[0][0], own.token(token)) for token in looks[0][1]}
         self.columns = {column: place for place, column in enumerate(own.columns)}
         given = [self._given(head) for head in self.heads]
-        box = [(0, 0)] * self.network.width
+        box = [exactly(0)] * self.network.width
         for column, place in self.columns.items():
             held = [each[place] for each in mine.values()]
             box[column] = min(held), max(held)

@@ -37,7 +37,7 @@ from operator import add
 from typing import Any, TypeAlias
 
 from separatrix_kernel.attention import written
-from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, row_range
+from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, exactly, is_idle, row_range
 from separatrix_kernel.evaluation import Vector, added, embed, feed_forward, score
 from separatrix_kernel.network import Attention, FeedForward, Head, Matrix, Transformer
 from separatrix_kernel.numbers import Numbers
@@ -108,7 +108,7 @@ class Prefixes:
     def check(self) -> None:
         """Refuse unless all obligations hold."""
         for vector, state in self._walk():
-            answer, right = self._answer(tuple((each, each) for each in vector), 0, 0), self.automaton.answers[state]
+            answer, right = self._answer(tuple(map(exactly, vector)), exactly(0)), self.automaton.answers[state]
             require(answer == right, f"a string without a flag is answered {answer}, and its state says {right}")
         box: Box = tuple(zip(self.low, self.high, strict=True))
         for number, (layer, heads) in enumerate(self.attention[:-1]):
@@ -117,7 +117,7 @@ class Prefixes:
         require(low >= 0, "a flag may be negative")
         if self.least:
             weight = self._weight(self.last, len(self.inputs.tokens))
-            self._ends(self._answer(box, self.numbers.product(weight, self.least), self.numbers.limit))
+            self._ends(self._answer(box, (self.numbers.product(weight, self.least), self.numbers.limit)))
 
     def _weight(self, head: Head, visible: int) -> int:
         return self.numbers.weights(head.scoring, {0: visible})[0]
@@ -131,12 +131,12 @@ class Prefixes:
         """A box after a layer, whatever its heads average: where none writes, what was there or 0 is left."""
         whole = -self.numbers.limit, self.numbers.limit
         free = {place for head in heads for place, row in enumerate(head.output.rows) if row}
-        return tuple(whole if n in free else each if layer.residual else (0, 0) for n, each in enumerate(box))
+        return tuple(whole if n in free else each if layer.residual else exactly(0) for n, each in enumerate(box))
 
-    def _answer(self, box: Box, low: int, high: int) -> int | None:
+    def _answer(self, box: Box, flags: tuple[int, int]) -> int | None:
         """The answer for a last vector in a box and an average of the flags between two bounds."""
-        own = box if self.attention[-1][0].residual else ((0, 0),) * len(box)
-        average = tuple((low, high) if n == self.entry else (0, 0) for n in range(len(self.last.value.rows)))
+        own = box if self.attention[-1][0].residual else (exactly(0),) * len(box)
+        average = tuple(flags if n == self.entry else exactly(0) for n in range(len(self.last.value.rows)))
         box = self._through(written(own, [(list(self.last.output.rows), average)], self.numbers), -1)
         return BoxReadout(self.network.readout, self.all, self.numbers)(box)
 
@@ -267,7 +267,7 @@ class Prefixes:
 
     def _range(self, query: Kept, kind: Kept) -> tuple[int, int]:
         """The least and the greatest score of the keys of a kind so far, which must grow."""
-        keys, (seen, low, high) = self.keys[kind], self._scores.get((query, kind), (0, 0, 0))
+        keys, (seen, low, high) = self.keys[kind], self._scores.get((query, kind), (0,) * 3)
         if not seen:
             self.kept.spend(self.kind_size)
         for number in range(seen, len(keys)):

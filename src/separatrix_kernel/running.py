@@ -182,7 +182,8 @@ class RunningClaim:
         far = (self.network.positions - 1) * unit
         for place, weight in enumerate(weights):
             ends = [each[place] for each in self.first]
-            near = min(ends) - far < -WALL * unit if weight > 0 else weight < 0 and max(ends) + far > WALL * unit
+            near = weight > 0 and min(ends) - far < -WALL * unit
+            near = near or (weight < 0 and max(ends) + far > WALL * unit)
             require(not near, f"coordinate {place} can reach the wall on the other side")
 
     def walk(self, dead: set[int], weights: list[int], limit: int) -> frozenset[Pair]:

@@ -36,7 +36,7 @@ from math import comb
 from typing import TYPE_CHECKING, TypeAlias
 
 from separatrix_kernel.attention import FirstAttention, Seen, written
-from separatrix_kernel.boxes import Box, restricted
+from separatrix_kernel.boxes import Box, exactly, restricted
 from separatrix_kernel.embedding import Sign
 from separatrix_kernel.network import FeedForward, Row
 from separatrix_kernel.reading import Budget, require
@@ -181,9 +181,12 @@ class Windows:
                 for entry, _ in rows[way[0]]:
                     low, high = seen.low[entry], seen.high[entry]
                     if owner is not None and kind is not None:
-                        a, b = self.numbers.product_range(fixed[owner][0], *head.ranges[kind].get(entry, (0, 0)))
-                        exact = self.numbers.product(fixed[owner][0], left.pop(0))
-                        low, high = low - a + exact, high - b + exact
+                        weight, value = fixed[owner][0], left.pop(0)
+                        # An entry that is always 0 adds 0.
+                        if entry in head.ranges[kind]:
+                            a, b = self.numbers.product_range(weight, *head.ranges[kind][entry])
+                            exact = self.numbers.product(weight, value)
+                            low, high = low - a + exact, high - b + exact
                     some.append((self.numbers.saturate(low), self.numbers.saturate(high)))
                 row = tuple((number, weight) for number, (_, weight) in enumerate(rows[way[0]]))
                 averages.append(([row], tuple(some)))
@@ -251,7 +254,8 @@ class Windows:
                     least, most = min(least, found[0]), most + found[1]
                     missing.discard(belongs)
             require(not missing, f"the search at position {position + 1} leaves out a choice of numbers")
-            for box, ends in zip(boxes, ((0, 0), (least if forms else 0, most)), strict=True):
+            nothing = exactly(0)
+            for box, ends in zip(boxes, (nothing, (least, most) if forms else nothing), strict=True):
                 box.append(self._after(number, ways, ends))
         for bit, box in enumerate(boxes):
             answer = layers.readout(layers.through(tuple(box), layers.search + 1, len(layers.network.layers)))
@@ -305,7 +309,7 @@ class Windows:
         """The least and the greatest F where M divides n; None if F is 0 everywhere. Refused if it is neither kind."""
         numbers, modulus, scale, (low, high) = self.numbers, self.spec.modulus, self.numbers.scale, ends
         numbers.work.spend(16 + len(bends) * (16 + 4 * len(bends)))
-        inside = all(abs(end + bias) <= numbers.limit for end in ends for bias, _ in ((0, 0), *bends))
+        inside = all(abs(end + bias) <= numbers.limit for end in ends for bias in (0, *(bias for bias, _ in bends)))
         acting = [(bias, weight) for bias, weight in bends if high + bias > 0]
         free = all(
             weight % scale == 0 and abs(weight // scale) * (high + bias) <= numbers.limit for bias, weight in acting
