@@ -15,11 +15,24 @@ from separatrix_kernel import fetching
 from separatrix_kernel.checker import check
 from separatrix_kernel.content import Case, Choices, ContentHead, ContentLayer, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
-from separatrix_kernel.evaluation import embed, score, weigh
-from separatrix_kernel.network import Attention, Head, Matrix, Reader, Transformer
+from separatrix_kernel.evaluation import attend, embed, score, weigh
+from separatrix_kernel.matching import ALL_EDGES
+from separatrix_kernel.network import (
+    Attention,
+    GraphAttention,
+    GraphHead,
+    Head,
+    Matrix,
+    PairAttention,
+    PairHead,
+    Part,
+    Reader,
+    Readout,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.specification import read_specification
+from separatrix_kernel.specification import Cycles, Inputs, adjacency, read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import wrong_input
 from tests.kernel.mutants import campaign, rules_accept
@@ -380,3 +393,100 @@ def test_counts_of_distances_are_those_of_the_words():
     assert any(block.coset for block in choices.blocks)
     counted = Counter((choices.words[3] ^ word).bit_count() for word in choices.words)
     assert sum((block.distances(choices.words[3]) for block in choices.blocks), Counter()) == counted
+
+
+FINE = Numbers("fixed:N=4,Kc=4,down")
+
+
+def dense(random, rows, columns, entries):
+    """A matrix of some of these numbers, in units of 1/16."""
+    held = [[random.choice(entries) * FINE.scale // 16 for _ in range(columns)] for _ in range(rows)]
+    return Matrix(tuple(tuple((c, w) for c, w in enumerate(row) if w) for row in held), columns)
+
+
+def holds(layer, network, inputs, cases, answers):
+    """The box of a query holds what evaluation gives on all inputs of each case."""
+    roles = [range(3), range(3, 4)]
+    content = ContentLayer(network, list(range(network.width)), inputs, roles, FINE)
+    for position, case, rows in cases:
+        box = content.box(position, 0, content.groups(position, 0, case), case)
+        for row in rows:
+            stream = [embed(network, each, place, FINE) for place, each in enumerate(answers(row))]
+            graph = adjacency(row, network.positions) if network.reads_graphs else []
+            found = attend(layer, stream, FINE, graph)[position]
+            assert all(low <= each <= high for each, (low, high) in zip(found, box, strict=True))
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("pairs", [True, False])
+def test_boxes_of_a_layer_hold_every_input_of_a_case(scoring, residual, pairs):
+    """Three positions of one kind and one other; scores are so near each other that all keys have a weight."""
+    random = Random(f"{scoring}{residual}")
+    every = [(*row, 0) for row in product(range(3), repeat=3)]
+    for _ in range(8):
+        width = 3
+        keys = [random.choice((-2, 0, 0, 1, 16)) for _ in range(3)]
+        rows = [[key * FINE.scale // 16, random.choice((-9, 0, 5, 16)) * FINE.scale // 16, FINE.scale] for key in keys]
+        parts = (
+            Part(0, width, True, (0, 3), (0, 3), None, lambda number, rows=rows: rows[number]),
+            Part(0, width, True, (0, 1), (3, 4), None, lambda number, rows=rows: [rows[1][1], rows[0][0], FINE.scale]),
+        )
+        query, output = dense(random, 1, width, (0, 0, 3, 16)), dense(random, width, 1, (0, -16, 5, 16))
+        one, two, three, four = (dense(random, 1, width, (0, 0, 5, 16)) for _ in range(4))
+        head = Head(query, one, two, output, scoring, "none")
+        both = PairHead(query, (one, two), (three, four), output, scoring)
+        layer = PairAttention((both,), residual) if pairs else Attention((head,), residual)
+        inputs = Inputs([range(3)] * 3 + [range(1)], [])
+        readout = Readout(Matrix(((),), width), [0], "bits", "last")
+        network = Transformer(3, 4, width, parts, (layer,), readout)
+
+        def held(row):
+            return {3 * a + b for a, b in product(row[:3], repeat=2)} if pairs else set(row[:3])
+
+        names = range(9 if pairs else 3)
+        cases = [(3, Case(), every)]
+        for name in names:
+            cases.append((3, Case(some=frozenset([name])), [row for row in every if name in held(row)]))
+            without = [row for row in every if name not in held(row)]
+            cases.append((3, Case(without={0: frozenset([name])}), without))
+        if not pairs:
+            for row in every:
+                cases.append((3, Case(tuple(enumerate(row[:3]))), [row]))
+                cases.append((3, Case(((1, row[1]),)), [each for each in every if each[1] == row[1]]))
+        holds(layer, network, inputs, cases, tuple)
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost", "linear", "relu"])
+@pytest.mark.parametrize("residual", [True, False])
+def test_boxes_of_a_layer_hold_every_graph(scoring, residual):
+    """Vertices of which each is on a cycle or not; for linear and ReLU attention values and other scores are equal."""
+    random = Random(f"{scoring}{residual}")
+    every = list(product(range(2), repeat=6))
+    for _ in range(8):
+        summed = scoring in ("linear", "relu")
+        common = random.choice((-5, 0, 3, 16))
+        scores = [common if summed else random.choice((-5, 0, 3, 16)) for _ in range(7)] + [random.choice((-5, 0, 9))]
+        value = [random.choice((0, 5, 16)), 16]
+        rows = [value if summed else [random.choice((0, 5, 16)), 16] for _ in range(3)]
+        rows = [[each * FINE.scale // 16 for each in row] for row in rows]
+        part = Part(0, 2, False, (0, 1), (0, 3), None, rows.__getitem__)
+        matrices = tuple(dense(random, 2, 2, (0, 5, 16)) for _ in range(2))
+        raw = [each * FINE.scale // 16 for each in (*scores, random.choice((-5, 0, 20)))]
+        head = GraphHead(raw[:8], raw[8], matrices, dense(random, 2, 2, (0, -16, 5, 16)), scoring)
+        layer = GraphAttention((head,), residual)
+        readout = Readout(Matrix(((),), 2), [0], "bits", "every")
+        network = Transformer(1, 3, 2, (part,), (layer,), readout)
+        spec = Cycles(3)
+        cases = []
+        for vertex in range(3):
+            right = {row: spec.right(row)[vertex] for row in every}
+            cases.append((vertex, Case(some=ALL_EDGES), [row for row in every if right[row]]))
+            cases.append((vertex, Case(without={0: ALL_EDGES}), [row for row in every if not right[row]]))
+        holds(layer, network, spec.held(Inputs([], [])), cases, lambda row: (0,) * 3)
+
+
+def test_values_that_are_put_together_are_whole_if_all_are():
+    for first, second in product((True, False), repeat=2):
+        _, (value,) = together([(1, 0, 0, 0)] * 2, [((1, 1, first),), ((0, 2, second),)], ["a", "a"])
+        assert value == ((0, 2, first and second),)

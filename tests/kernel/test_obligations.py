@@ -14,10 +14,12 @@ from typing import Any, cast
 
 import pytest
 
-from separatrix_kernel.attention import FixedWeights, packed
+from separatrix_kernel.attention import FirstAttention, FixedWeights, packed
+from separatrix_kernel.boxes import Box, exactly, live_before, live_coordinates
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
-from separatrix_kernel.counting import Polynomial, coefficients
-from separatrix_kernel.evaluation import decode, embed, score
+from separatrix_kernel.counting import CountLayer, Polynomial, coefficients
+from separatrix_kernel.embedding import Projection, View
+from separatrix_kernel.evaluation import attend, decode, embed, evaluate, feed_forward, score, sketched
 from separatrix_kernel.matching import hull
 from separatrix_kernel.network import (
     Attention,
@@ -38,7 +40,9 @@ from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.powers import PowerSums, distance
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.rules import Claim
-from separatrix_kernel.specification import read_specification
+from separatrix_kernel.specification import Count, Sums, read_specification
+from separatrix_kernel.windows import Windows
+from separatrix_kernel.windows import _signed as signed_slopes  # pyright: ignore[reportPrivateUsage]
 
 Rows = Sequence[Sequence[float]]
 ONE = 8
@@ -228,6 +232,80 @@ def test_lines_of_a_count_are_all_of_its_coefficients():
     assert summed(((0,), (0, 1))).line_of(count) is None
 
 
+def seen_by(layer: Attention, stated: Claim, held: Sequence[int]) -> list[list[int]]:
+    """All vectors after a layer on one input."""
+    assert isinstance(stated.network, Transformer)
+    stream = [embed(stated.network, token, place, stated.numbers) for place, token in enumerate(held)]
+    return attend(layer, stream, stated.numbers, [])
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("mask", ["none", "causal", "strict"])
+def test_a_query_whose_keys_are_known_is_a_point(residual, mask):
+    """All values are above 0, and the tokens at all places are known."""
+    ones = part([[1, 0.125], [2, 0.125]], BITS, (0, 3))
+    layer = attention(head([[1, 0]], [[0], [1]], mask=mask), residual=residual)
+    stated = claim([ones], [layer], readout([[1, 1]], [0]), [BITS] * 3, always(0), "nearest")
+    assert isinstance(stated.network, Transformer)
+    rule = FirstAttention(stated.network, live_coordinates(stated.network), stated.inputs, stated.numbers)
+    for position, token in product(range(3), range(2)):
+        places = tuple(place for place in range(3) if place != position)
+        for held, box in rule.cases(position, token, places).items():
+            found = dict(zip(places, held, strict=True))
+            vectors = seen_by(layer, stated, [found.get(place, token) for place in range(3)])
+            assert box == tuple(map(exactly, vectors[position]))
+
+
+def test_the_embedding_is_seen_through_the_feed_forwards_before_the_first_attention():
+    """With a residual and without, and one of two coordinates."""
+    parts = (part([[1, 0], [2, 1]], BITS, (0, 2)), part([[0, 1], [0.5, 3]], BITS, (0, 2), 0, "position"))
+    shown = FeedForward(matrix([[1, 1], [-1, 2]]), [raw(0.5), 0], matrix([[1, 0], [0.5, 1]]), [0, raw(1)], True)
+    for first, second in product((True, False), repeat=2):
+        prefix = (replace(shown, residual=first), replace(shown, residual=second))
+        network = Transformer(2, 2, 2, parts, (), readout([[1, 0]], [0]), prefix)
+        for columns, position, token in product(([0, 1], [0], [1]), range(2), range(2)):
+            view = View(network, columns, numbers())
+            vector = embed(network, token, position, numbers())
+            for layer in prefix:
+                vector = feed_forward(layer, vector, numbers())
+            assert view.columns == columns
+            assert view.vector(view.position(position), view.token(token)) == [vector[each] for each in columns]
+            read = Projection(network, Matrix((((columns[-1], ONE),),), 2), numbers())
+            assert read.project(read.position(position), read.token(token)) == [vector[columns[-1]]]
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("mask", ["none", "causal", "strict"])
+def test_a_count_is_taken_from_all_keys_that_the_last_position_sees(residual, mask):
+    """Column 1 adds up column 0 of the keys; the last vector is not known, and is another one than the first."""
+    layer = attention(head([[1, 0]], [[0], [1]], mask=mask), residual=residual)
+    for where in range(3):
+        stated = claim([], [layer], readout([[1, 1]], [0]), [BITS] * 3, always(0))
+        seen = where < {"none": 3, "causal": 3, "strict": 2}[mask]
+        tables = {"kind": "count", "conditions": [{"places": [[where]], "table": [0, 1]}], "answers": [[0, 0]]}
+        _, spec = read_specification({"inputs": [{"count": 3, "tokens": [0, 2]}], "answer": tables})
+        assert isinstance(spec, Count)
+        rule = CountLayer(layer, [0, 1], [0, 1], spec, stated.numbers)
+        local = [
+            ((place,), [((0, 0), (3, 9)), ((24 * (place == where), 24 * (place == where)), (3, 9))])
+            for place in range(3)
+        ]
+        local[2] = (2,), [(local[2][1][0][0], (5, 6)), (local[2][1][1][0], (4, 8))]
+        boxes = list[Box]()
+
+        def rest(box: Box, boxes: list[Box] = boxes) -> int:
+            boxes.append(box)
+            return 0
+
+        rule.check(local, rest)
+        weight = stated.numbers.weights("hard", {0: {"none": 3, "causal": 3, "strict": 2}[mask]})[0]
+        last = (0, 24) if where == 2 else (0, 0)
+        for count, box in enumerate(boxes):
+            more = stated.numbers.product(weight, 24) * count * seen
+            assert box == ((last, (4 + more, 8 + more)) if residual else ((0, 0), (more, more)))
+        assert len(boxes) == 2
+
+
 # -- attend: the same columns; statements of a layer ---
 
 OWN = {"kind": "count", "conditions": [{"places": [[1]], "table": [0, 1]}], "answers": [[0, 0], [1, 1]]}
@@ -252,6 +330,16 @@ def lookup(asked: Sequence[int]) -> Claim:
     layer = attention(head([[1, 0, 0, 0, 0, 0]], [[0]] * 5 + [[1]], query, key))
     read = readout([[0, 0, 0, 0, 0, 1]], [0])
     return claim(parts, [layer], read, [BITS] * 3, {"kind": "select", "by": 2, "first": asked[2]})
+
+
+def far_lookup() -> Claim:
+    """The last token q asks for position q - 1, and gets what is at position q + 1."""
+    key, query = [[0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    each = [[1, 0], [0, 1]]
+    parts = [part([[0], [1]], BITS, (0, 4)), part(each, (0, 3), (2, 4), 1, "position"), part(each, (1, 3), (4, 5), 3)]
+    layer = attention(head([[1, 0, 0, 0, 0, 0]], [[0]] * 5 + [[1]], query, key))
+    read = readout([[0, 0, 0, 0, 0, 1]], [0])
+    return claim(parts, [layer], read, [*[BITS] * 4, (1, 3)], {"kind": "select", "by": 4, "first": 1})
 
 
 ATTENDS = {
@@ -290,6 +378,16 @@ ATTENDS = {
     "no answer where the places determine none": (
         claim([X], [NOTHING], readout([[0, 0, 0.5]], [0], "exact"), [BITS, BITS], pair([[0, 0], [2, 1]])), [FREE],
     ),
+    "a first layer that writes what the second one reads is called idle": (
+        claim([X], [ADDS_1, attention(head([[0, 1, 0]], [[1], [0], [0]]))], above(1.5, 0), [BITS, BITS], always(0)),
+        [{"kind": "idle"}, FREE],
+    ),
+    "what a feed-forward adds decides": (
+        claim([X], [NOTHING, ADDS_1], above(0.5), [BITS, BITS], always(0)), [FREE, {"kind": "feed-forward"}],
+    ),
+    "the token two positions further is looked up": (
+        far_lookup(), [{"kind": "attend", "by": "token", "places": [[0, 1, 2, 3]] * 2}],
+    ),
     "the wrong token is looked up": (lookup([1, 0, 0]), [LOOKUP]),
     "another token is looked up": (lookup([1, 1, 0]), [LOOKUP]),
     "a pair of positions decides": (claim([X], [PAIRS], above(0.5), [BITS, BITS], always(0)), [{"kind": "match"}]),
@@ -323,6 +421,7 @@ def test_statements_are_those_of_the_layers():
         (true, [{**FREE, "by": "position"}]), (true, [{**FREE, "places": [[]]}]),
         (true, [{**FREE, "places": [[]] * 3}]),
         (true, [{**FREE, "kind": "match"}]), (true, [{**FREE, "places": [[0, 0], []]}]), (true, []),
+        (true, [{**FREE, "places": [[2], []]}]), (true, [{**FREE, "places": [[], [3]]}]),
         (counted, [by_position, {"kind": "idle"}]), (counted, [by_position, {"kind": "fetch"}]),
         (counted, [{**by_position, "by": "token"}, count]), (counted, [{**by_position, "places": [[], [], []]}, count]),
     ):  # fmt: skip
@@ -344,6 +443,11 @@ def test_matching_by_what_attention_writes(terms):
             assert stated.prove(layered({"kind": "match"})) == "layers"
         with pytest.raises(RefusedError):
             stated.prove(layered(FREE if right else {"kind": "match"}))
+    if terms == 2:
+        read = readout([[0, 1, 0]], [0], "bits", "every")
+        stated = claim([X], [NOTHING, ADDS_1], read, [BITS, BITS], spec)
+        assert not wrong(stated)
+        assert stated.prove(layered({"kind": "match"}, {"kind": "feed-forward"})) == "layers"
 
 
 @pytest.mark.parametrize(("least", "column", "right"), [(0.5, 0, True), (1.5, 0, False), (0.5, 2, False)])
@@ -406,6 +510,7 @@ def test_rules_refuse_networks_and_questions_that_they_are_not_about():
         ([NOTHING, ADDS_UP, ADDS_UP], count, [*COUNT["statements"], {"kind": "count"}]),
         ([ADDS_1, ADDS_UP], count, [forward, {"kind": "count"}]), ([ADDS_1], always(1), [forward]),
         ([PAIRS], always(1), [FREE]), ([NOTHING, PAIRS], always(1), COUNT["statements"]),
+        ([NOTHING] * 3, always(0), [FREE] * 3),
         ([NOTHING, ADDS_UP], table, COUNT["statements"]), ([NOTHING, ADDS_1], always(1), [FREE, {"kind": "match"}]),
     ):  # fmt: skip
         with pytest.raises(RefusedError):
@@ -445,6 +550,60 @@ def test_automata_are_walked_to_the_length_also_where_sets_of_states_come_again(
                 stated.prove({"rule": "automaton"})
         else:
             assert stated.prove({"rule": "automaton"}) == "automaton"
+
+
+@pytest.mark.parametrize("length", range(1, 12))
+def test_automata_are_walked_to_the_length_behind_a_first_state_that_does_not_come_again(length):
+    """States are 0, then 1, 2, 3 again and again; the network always answers 1."""
+    states = [0, *[1, 2, 3] * 4]
+    for right in range(4):
+        answers = [int(state == right) for state in range(4)]
+        automaton = {"kind": "automaton", "start": 0, "steps": [[1], [2], [3], [1]], "answers": answers}
+        inputs, spec = read_specification({"inputs": [{"count": length, "tokens": [0, 1]}], "answer": automaton})
+        network = Recurrent(1, length, [[0]], [0], ((matrix([[0, 0]]), [0]),), readout([[1]], [1]))
+        stated = Claim(network, inputs, spec, numbers())
+        assert wrong(stated) == (states[length] != right)
+        if wrong(stated):
+            with pytest.raises(RefusedError):
+                stated.prove({"rule": "automaton"})
+        else:
+            assert stated.prove({"rule": "automaton"}) == "automaton"
+
+
+def test_heads_need_what_their_queries_keys_and_values_read():
+    rows = [[int(place == each) for each in range(7)] for place in range(7)]
+    query, one, two, three, four = (matrix([rows[place]]) for place in range(5))
+    to = matrix([[int(place == 5)] for place in range(7)])
+    pairs = PairAttention((PairHead(query, (one, two), (three, four), to, "hard"),), False)
+    graph = GraphAttention((GraphHead([0] * 8, 0, (three, four), to, "hard"),), False)
+    plain = Attention((Head(query, one, two, to, "hard", "none"),), False)
+    for layer, needed in ((pairs, [0, 1, 2, 3, 4]), (graph, [3, 4]), (plain, [0, 1, 2])):
+        assert live_before([layer], [5]) == [needed, [5]]
+        assert live_before([replace(layer, residual=True)], [5]) == [[*needed, 5], [5]]
+        assert live_before([layer], [6]) == [[], [6]]
+
+
+def test_answers_are_decoded_as_they_are_defined():
+    bits, exact = (readout([[1], [1]], [0, 0], decoding) for decoding in ("bits", "exact"))
+    half = ONE // 2
+    for values, by_bits, exactly_read in (
+        ([ONE, 0], 2, 2), ([ONE, ONE], 3, 3), ([0, ONE], 1, 1), ([0, 0], 0, 0), ([half, half + 1], 1, None),
+        ([1, ONE], 1, None), ([0, 1], 0, None), ([0, ONE - 1], 1, None),
+    ):  # fmt: skip
+        assert (decode(bits, values, numbers()), decode(exact, values, numbers())) == (by_bits, exactly_read)
+    for prime, most in ((2, 1), (3, 2), (7, 4)):
+        for held in product(range(prime), repeat=most):
+            sums = tuple([sum(each**power for each in held) % prime for power in range(1, most + 1)])
+            assert sketched(sums, prime, prime) == set(held)
+
+
+def test_vertices_of_a_graph_hold_token_0():
+    edges = GraphAttention((), True)
+    read = readout([[1]], [0], at="every")
+    for token in range(2):
+        held = part([[1]], (token, token + 1), (0, 2))
+        network = Transformer(2, 2, 1, (held,), (edges,), read)
+        assert evaluate(network, (0, 0), numbers(), 2) == [1 - token] * 2
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "strict"])
@@ -546,6 +705,24 @@ POWERS = {
     "sums of two numbers are asked for": sketch(
         [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "terms": 2}
     ),
+    # The head adds up -5 and -3.125, less than -8, and half a unit decides; the only token is 0.
+    "the stream is saturated where there is no residual": claim(
+        [part([[0, 0, 1]], (0, 1), (0, 1))],
+        [attention(head([[0, 0, -5], [0, 0, -3.125]], [[0, 0], [1, 1], [0, 0]]), residual=False)],
+        readout([[0, 0, 0], [0, 1, 0]], [0, 2.5], "power-sums", "every", (3, 3)),
+        [(0, 1)],
+        EACH,
+    ),
+    # Products of 1/8 with 7/8 and -7/8 are rounded down to 0 and -1/8.
+    "the readout is rounded": sketch(
+        [tokens(*[[x, 0, *[0.875, -0.875] * 5] for x in range(3)])],
+        attention(head([[1, *[0] * 11]], [[0], [1], *[[0]] * 10])),
+        [0, 1, *[0.125] * 10],
+    ),
+    # The number 2, which is -1 modulo 3, adds -1/2, which is rounded to 0.
+    "a tie is taken for the number below": sketch(
+        [tokens([0, 0, 0], [1, 0, 1], [2, 0, -0.5])], attention(head([[0, 0, 1]], TO_1)), [0, 1, 0]
+    ),
     "a tie is rounded up": sketch([tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], 0.5),
 }
 
@@ -646,6 +823,41 @@ RECALLS = {
         [part([[1], [1]], BITS, (2, 3))], writes(4, [0, 0, 1, 0, 0]), attention(FETCH)
     ),
 }
+
+
+def compared(queries: int, *parts: Part) -> Claim:
+    """Two keys of three, their labels, and queries. Queries with column 4 to 7 find keys with column 8 to 11.
+
+    Column 0 is the answer, 1 a label, 2 is 1 or -1 for both keys, 12 for their labels, 3 what a query finds.
+    """
+    width, stop = 13, 4 + queries
+    units = [[int(place == each) for each in range(width)] for place in range(width)]
+    one_of = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    held = [
+        part([[0], [1]], (3, 5), (0, 4), 1),
+        part([[1], [0], [-1], [0]], (0, 5), (0, 4), 2, "position"),
+        part([[0], [1], [0], [-1]], (0, 5), (0, 4), 12, "position"),
+        part(one_of, (0, 3), (0, 4), 8), part(one_of, (0, 3), (4, stop), 4),
+    ]  # fmt: skip
+    first = head([units[2]], [[each] for each in units[3]], units[4:8], units[8:12])
+    second = head([units[1]], [[each] for each in units[0]], [units[3]], [units[12]])
+    spans = [(0, 3), (3, 5), (0, 3), (3, 5), *[(0, 3)] * queries]
+    answers = {"kind": "recall", "pairs": 2}
+    layers = [attention(first), attention(second)]
+    return claim([*held, *parts], layers, readout([units[0]], [0], "bits", "every"), spans, answers)
+
+
+@pytest.mark.parametrize("queries", [1, 2])
+def test_keys_of_other_tokens_are_all_compared(queries):
+    """A query with token 0 finds a key with token 1, or a query with token 1, before its own key."""
+    true = compared(queries)
+    assert not wrong(true)
+    assert true.prove(layered(MATCH, FETCHES)) == "layers"
+    asks = part([[2]], (0, 1), (4, 4 + queries), 5 if queries == 1 else 7)
+    false = compared(queries, asks, *[part([[1]], (1, 2), (4, 6), 11)] * (queries - 1))
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered(MATCH, FETCHES))
 
 
 @pytest.mark.parametrize("name", RECALLS)
@@ -910,6 +1122,111 @@ NEARS = {
         lambda: near(searching(FORMS), more=[part([[-1], [0], [0]], (0, 3), (0, 2), 1)]), SEARCHED, False,
     ),
 }  # fmt: skip
+
+
+def heights(first: float, second: float) -> FeedForward:
+    """Adds a number to column 1 where a sum is 0 and another where it is 3, for both choices of the second number."""
+    bumps = [(at, side, 2 * height) for at, height in ((0, first), (3, second)) for side in (1, 0, -1)]
+    inner = [[0.5 * each for each in form] for form in FORMS for _ in bumps]
+    bias = [raw((side - at) / 2) for _ in FORMS for at, side, _ in bumps]
+    outer = [height * (-2 if side == 0 else 1) for _ in FORMS for _, side, height in bumps]
+    rows = [outer if each == 1 else [0] * len(outer) for each in range(NEAR_WIDTH)]
+    return FeedForward(matrix(inner), bias, matrix(rows), [0] * NEAR_WIDTH, True)
+
+
+def too_much(least: float) -> FeedForward:
+    """Takes 8 times of what column 1 is above a number away from it."""
+    to = [[-8 * int(each == 1)] for each in range(NEAR_WIDTH)]
+    return FeedForward(matrix([columns(1)]), [raw(-least)], matrix(to), [0] * NEAR_WIDTH, True)
+
+
+AFTER = layered({"kind": "windows"}, {"kind": "search"}, {"kind": "feed-forward"})
+HALF = [part([[0.5]] * 2, (0, 3), (0, 2), 1, "position")]
+NEARS |= {
+    # One choice adds 1 or more, both together at most 4.
+    "a sum of 3 adds more than one of 0": (lambda: near(heights(1, 2)), SEARCHED, True),
+    "more than 5 would be taken away": (lambda: near(heights(1, 2), too_much(5)), AFTER, True),
+    "more than 2 is taken away": (lambda: near(heights(1, 3), too_much(2)), AFTER, False),
+    "a sum of 0 adds too little": (
+        lambda: near(heights(1, 2), more=[part([[-0.5]] * 2, (0, 3), (0, 2), 1, "position")]), SEARCHED, False,
+    ),
+    "what follows the search takes all away": (lambda: near(searching(FORMS), too_much(0)), AFTER, False),
+    "a number of the position is added to a sum": (
+        lambda: near(
+            searching([columns(0, 4, 6), columns(0, 5, 6)], starts=(1, 1)),
+            more=[part([[1]] * 2, (0, 3), (0, 2), 6, "position")],
+        ),
+        SEARCHED, True,
+    ),
+    "the search adds to a half": (lambda: near(searching(FORMS), more=HALF), SEARCHED, True),
+    "the search adds a half": (
+        lambda: near(replace(searching(FORMS), outer_bias=[0, ONE // 2, 0, 0, 0, 0, 0])), SEARCHED, True,
+    ),
+    "the search takes a half away from one": (
+        lambda: near(replace(searching(FORMS), outer_bias=[0, -ONE // 2, 0, 0, 0, 0, 0]), more=HALF * 2),
+        SEARCHED, True,
+    ),
+    "a coordinate that no token is written to is turned around": (
+        # Column 6 is 1 - ReLU(1) = 0, which the first feed-forward sees to.
+        lambda: near(
+            FeedForward(
+                matrix([columns(2, 3)]), [ONE],
+                matrix([[-int(each == 6)] for each in range(NEAR_WIDTH)]), [0] * NEAR_WIDTH, True,
+            ),
+            searching(AND_6),
+            more=[part([[1]] * 2, (0, 3), (0, 2), 6, "position")],
+        ),
+        MORE_SEARCHED, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_windows_without_residual_start_from_zero(residual: bool) -> None:
+    """One number, which a head puts into column 5; that of another position is outside of the window."""
+    answer = {"kind": "nearby-sums", "window": [1, 2], "modulus": 3, "terms": 2, "reach": 1}
+    parts = [part(TERNARY_NUMBERS, (0, 3), (0, 1), 2), part(TERNARY_NUMBERS, (0, 3), (1, 2), 3)]
+    layers = [attention(taking({3: 5}), residual=residual), searching([columns(5, 5)], (1,), (0,))]
+    true = claim(parts, layers, readout([columns(1)], [0], at="every"), [(0, 3)] * 2, answer)
+    assert not wrong(true)
+    assert true.prove(SEARCHED) == "layers"
+
+
+def test_a_form_takes_all_of_its_numbers_as_often_as_the_others() -> None:
+    """3 a + b for the own number a and another one b, which is 2 n where a is b, but not elsewhere."""
+    rule = cast("Any", Windows.__new__(Windows))
+    rule.numbers, rule._found, rule.before, rule.after = numbers(), {}, {0: 0, 1: 1}, {}
+    rule.spec = Sums(range(2), 3, 2, True, 1)
+    for slopes, right in (((3, 1), False), ((1, 1), True), ((0, 2), False), ((2, 0), True)):
+        rule._line = lambda pieces, slopes=slopes: (slopes[pieces[0][0]], 0)
+        bumps = [(at, side) for at in ((0, 3) if right else (0, 6)) for side in (1, 0, -1)]
+        bends = tuple((side - at, (-2 if side == 0 else 1) * ONE) for at, side in bumps)
+        rule._found = {}
+        if right:
+            assert rule._form(0, [(0, 0), (1, 1)], ((0, 1), (1, 1)), bends)[1] == (1, 1)
+        else:
+            with pytest.raises(RefusedError):
+                rule._form(0, [(0, 0), (1, 1)], ((0, 1), (1, 1)), bends)
+    assert signed_slopes(Counter({0: 1, 1: -2, 2: -1, 3: 5, 4: 0})) == ([-2, -1], [1, 5])
+
+
+def test_a_search_is_judged_up_to_the_ends_of_the_range() -> None:
+    rule = cast("Any", Windows.__new__(Windows))
+    rule.numbers, rule.spec = numbers(), Sums(range(2), 3, 2, True, 1)
+    limit = rule.numbers.limit
+    for bends, ends, fits in (
+        ([], (-limit, limit), True), ([], (-limit - 1, 0), False), ([], (0, limit + 1), False),
+        ([(-8, ONE)], (0, 8), True), ([(-9, ONE)], (-limit + 9, 0), True), ([(-9, ONE)], (-limit + 8, 0), False),
+        ([(-8, 0)], (8 - limit, limit), True),
+    ):  # fmt: skip
+        if fits:
+            assert rule._added(tuple(bends), 0, 0, list(ends)) is None
+        else:
+            with pytest.raises(RefusedError):
+                rule._added(tuple(bends), 0, 0, list(ends))
+    # The only sum above 0 is the greatest one, by a single step.
+    with pytest.raises(RefusedError):
+        rule._added(((-7, ONE),), 0, 0, [0, 8])
 
 
 @pytest.mark.parametrize("name", NEARS)

@@ -1,6 +1,7 @@
 """Transformers that flag errors, against an automaton: what the rule accepts, and what each obligation refuses."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -9,7 +10,10 @@ from separatrix.networks import ExactMatrix, FeedForward, ThirdOrderAttention, T
 from separatrix.networks.store import to_bytes
 from separatrix.tasks import tasks
 from separatrix_kernel import prefixes
-from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.network import Attention, Head, Matrix, Readout, Transformer
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.prefixes import Prefixes
+from separatrix_kernel.reading import Budget, RefusedError
 from tests.certificates.changes import build, with_layer
 from tests.certificates.refused import halved, head, layers, read, readout_entry, scored
 from tests.kernel.files import proved
@@ -216,3 +220,82 @@ def test_too_many_prefixes_are_refused(monkeypatch):
     monkeypatch.setattr(prefixes, "MOST_PREFIXES", 2)
     with pytest.raises(RefusedError, match="different prefixes"):
         rules_accept(*claim(*PARITY))
+
+
+# -- the rule's steps, each by itself ---
+
+FIXED = Numbers("fixed:N=2,Kc=3,down")
+ONE = FIXED.scale
+
+
+def matrix(*rows):
+    """A matrix of whole numbers."""
+    return Matrix(tuple(tuple((c, ONE * w) for c, w in enumerate(row) if w) for row in rows), len(rows[0]))
+
+
+def rule_of(residual, read=((1, 1),), bias=0):
+    """A rule of which only its last layer matters: it writes two numbers of its average, the first one the flags'."""
+    last = Head(*[matrix((0, 0))] * 2, matrix((1, 0), (0, 1)), matrix((1, 0), (0, 1)), "softmax", "none")
+    rule = Prefixes.__new__(Prefixes)
+    rule.numbers, rule.all, rule.lookup, rule.least = FIXED, [0, 1], None, 0
+    rule.last, rule.entry, rule.flag = last, 0, matrix((0, 0))
+    rule.attention = [(Attention((last,), residual), [last])] * 2
+    rule.between = [[], [], []]
+    readout = Readout(matrix(*read), [bias] * len(read), "bits", "last")
+    rule.network = Transformer(1, 1, 2, (), (), readout)
+    rule.kept, rule.kind_size = Budget(1 << 20, "numbers"), 1
+    return rule
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_layers_without_residual_start_from_zero(residual):
+    rule, box = rule_of(residual, bias=ONE // 2), ((3, 5), (-2, 4))
+    layer, heads = rule.attention[0]
+    assert rule._anything(layer, [], box) == (box if residual else ((0, 0), (0, 0)))
+    written = replace(heads[0], output=matrix((0, 0), (0, 1)))
+    free = (-FIXED.limit, FIXED.limit)
+    assert rule._anything(layer, [written], box) == (box[0] if residual else (0, 0), free)
+    assert rule._next(0, [3, 4], [[8, 16]]) == ([11, 20] if residual else [8, 16])
+    # Half of one is not above it; a flag of the smallest number is.
+    point = ((0, 0), (0, 0)) if residual else ((9, 9), (9, 9))
+    assert rule._answer(point, (0, 0)) == 0
+    assert rule._answer(point, (1, 1)) == 1
+    assert rule._answer(((1, 1), (0, 0)), (0, 0)) == int(residual)
+    rule._walk = lambda: {((0, 0), 0)}
+    rule.low = rule.high = [0, 0]
+    rule.inputs = SimpleNamespace(tokens=[range(1)])
+    for answer in (0, 1):
+        rule.automaton = SimpleNamespace(answers=[answer])
+        if answer:
+            with pytest.raises(RefusedError):
+                rule.check()
+        else:
+            rule.check()
+
+
+def test_lookups_find_the_latest_key_of_the_kind_that_is_ahead():
+    rule = rule_of(True)
+    rule._fresh, rule._scores = {}, {}
+    assert rule._looked(((ONE,), (), (ONE,), (7, 9)), ()) == ((0, 0), (((), (7, 9)),))
+    for first, second, clear in (([3, 5], [1, 2], True), ([3, 5], [1, 3], False), ([3, 5], [4, 4], False)):
+        rule.keys = {(0,): [(each,) for each in first], (1,): [(each,) for each in second]}
+        rule._scores, rule._fresh = {}, {}
+        memory = (((0,), (70,)), ((1,), (90,)))
+        if clear:
+            assert rule._looked(((ONE,), (0,), (6,), (50,)), memory) == ((70,), (((0,), (50,)), ((1,), (90,))))
+        else:
+            with pytest.raises(RefusedError):
+                rule._looked(((ONE,), (0,), (6,), (50,)), memory)
+
+
+def test_keys_of_one_kind_score_higher_and_higher():
+    rule = rule_of(True)
+    for keys, right in (([3, 5, 9], True), ([5, 3], False), ([5, 5], False), ([-9, -2], True), ([9, 5, 7], False)):
+        rule.keys, rule._scores = {(): [(each,) for each in keys]}, {}
+        if right:
+            assert rule._range((ONE,), ()) == (keys[0], keys[-1])
+            rule.keys[()].append((keys[-1] + 1,))
+            assert rule._range((ONE,), ()) == (keys[0], keys[-1] + 1)
+        else:
+            with pytest.raises(RefusedError):
+                rule._range((ONE,), ())

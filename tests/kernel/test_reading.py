@@ -189,3 +189,27 @@ def test_kinds_of_networks_that_the_rules_do_not_cover_are_named():
     for name in [name for name in file.tensors if name.startswith("cell")]:
         del file.tensors[name]
     refused(file.to_bytes(), RECURRENT)
+
+
+def test_denominators_are_at_least_1_and_headers_have_a_length_of_eight_bytes():
+    file = File(DATA)
+    file.structure["layers"][0]["heads"][0]["query"]["denominator"] = 0
+    refused(file.to_bytes())
+    for place in range(8):
+        refused(DATA[:place] + bytes([DATA[place] ^ 128]) + DATA[place + 1 :])
+
+
+def test_features_read_cells_of_one_size():
+    content, data = proved("nearest-neighbour", 2, {"points": "hypercube", "dimension": 2})
+    file = File(data)
+    file.structure["features"][0]["matrix"]["denominator"] = 0
+    refused(file.to_bytes(), content)
+    file = File(data)
+    assert len(file.structure["features"]) > 1
+    name = file.structure["features"][-1]["matrix"]["numerators"]
+    kind, (rows, columns), numbers = file.tensors[name]
+    held = [numbers[row * columns : row * columns + columns] for row in range(rows)]
+    for change in (lambda row: row[:-1], lambda row: [*row, 0]):
+        changed = [change(row) for row in held]
+        file.tensors[name] = (kind, [rows, len(changed[0])], [each for row in changed for each in row])
+        refused(file.to_bytes(), content)

@@ -289,6 +289,12 @@ def test_linear_words_are_counted_by_coset_and_others_one_by_one():
                 counted = Counter((query ^ word).bit_count() for word in block.words)
                 assert block.distances(query) == counted
                 assert names.setdefault(block.name(query), counted) == counted
+    # The words x11 of six numbers x, and 64 of all with six bits besides, which have the same bits beyond the first's.
+    for words in ([3 ^ 4 * each for each in range(64)], [3, *random.sample([*range(3), *range(4, 128)], 63)]):
+        names = {}
+        for query in range(256):
+            counted = Counter((query ^ word).bit_count() for word in words)
+            assert names.setdefault(Words(words).name(query), counted) == counted
     assert Words(code).coset
     assert Words(code).name(code[5]) == Words(code).name(code[99])
     assert not Words(code[1:]).coset

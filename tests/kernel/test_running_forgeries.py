@@ -5,6 +5,7 @@ states. Every claim here is false, or about a network that the rule does not cov
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from separatrix_kernel import running
 from separatrix_kernel.floats import LIMIT, ONE, Floats
-from separatrix_kernel.network import Reader
+from separatrix_kernel.network import FeedForward, Matrix, Reader, Readout, Row, Transformer
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
@@ -145,6 +146,21 @@ FALSE: dict[str, tuple[Small, dict[str, Any], list[int], list[int], list[int]]] 
         Small([[WALL + 2, -1], [0, -1]], [[0, 0], [0, -1]], [(WALL + 2, WALL + 2), ANYWHERE]),
         DIES_AT_ONCE, [0, 1], [0, 0], [1],
     ),
+    "the vector above home is answered as home is": (
+        Small([[0], [1]], [[0], [1]], [(0, 1)]), DIES_BY_1, [-1], [0], [1],
+    ),
+    "the vector below home is answered as home is": (
+        Small([[0], [-1]], [[0], [-1]], [(-1, 0)]), DIES_BY_1, [1], [0], [1],
+    ),
+    "where another coordinate is 0, the vector below home is answered as home is": (
+        Small([[0, 0], [-1, 0]], [[0, 0], [-1, 0]], [(-1, 0), (0, 0)]), DIES_BY_1, [1, 0], [0, 0], [1],
+    ),
+    "where another coordinate is 2, the vector below home is answered as home is": (
+        Small([[0, 2], [-1, 2]], [[0, 0], [-1, 0]], [(-1, 0), (2, 2)]), DIES_BY_1, [1, 0], [0, 2], [1],
+    ),
+    "a sum is behind home on the side from which steps lead there": (
+        Small([[-1], [-1]], [[1], [0]], [(0, 0)]), DIES_AT_ONCE, [-1], [0], [1],
+    ),
     "home is where a state dies": (Small([[0], [0]], [[0], [-1]], [(0, 0)]), DIES_AT_ONCE, [1], [0], [1]),
 }  # fmt: skip
 
@@ -218,3 +234,59 @@ def test_a_half_is_read_as_0() -> None:
     assert found.answer([(half, ONE)]) == 0
     with pytest.raises(RefusedError):
         found.answer([(0, half)])
+
+
+def test_the_first_position_has_its_own_addends() -> None:
+    file = Small([[0], [-3]], [[0], [-1]], [(0, 0)])
+    found = claim(file, DIES_BY_1)
+    assert (found.first, found.later) == ([(0,), (-3 * ONE,)], [(0,), (-ONE,)])
+    floats, runs = Floats(), [{"count": 1, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 1]}]
+    inputs, answers = read_specification({"inputs": runs, "answer": {"kind": "automaton", **DIES_BY_1}})
+    found = RunningClaim(Reader(file.to_bytes(), floats).network(), inputs, answers, floats)
+    assert (found.first, found.later) == ([(0,), (-3 * ONE,)], [(0,)])
+
+
+def test_the_lower_wall_swallows_the_last_of_three_steps() -> None:
+    file = Small([[2 - WALL, WALL - 3], [0, -1]], [[-1, 1], [0, 0]], [(-WALL, -WALL), (WALL, WALL)], 4)
+    false = claim(file, DIES_AT_ONCE, 4)
+    assert false.wrong((0, 0, 0, 0))
+    with pytest.raises(RefusedError):
+        false.prove({"rule": "running-sums", "dead": [1], "weights": [1, 1], "home": [-WALL, WALL]})
+
+
+@pytest.mark.parametrize("dead", [[1, 2], [1, 3], [1, 1], []])
+def test_dead_states_are_states_of_the_automaton(dead: Sequence[int]) -> None:
+    with pytest.raises(RefusedError):
+        check(Small([[0], [-1]], [[0], [-1]], [(0, 0)]), DIES_BY_1, [1], [0], dead)
+
+
+def answering(layers: Sequence[FeedForward], matrix: Sequence[Row], bias: Sequence[float]) -> RunningClaim:
+    """A claim whose network has these layers behind its attention, which gives (k, 0), and this readout."""
+    found = claim(Small([[0], [-1]], [[0], [-1]], [(0, 0)]), DIES_BY_1)
+    found.after = list(layers)
+    found.head = replace(found.head, output=Matrix((((0, ONE),), ()), 1))
+    assert isinstance(found.network, Transformer)
+    read = Readout(Matrix(tuple(matrix), 2), [round(each * ONE) for each in bias], "bits", "last")
+    found.network = replace(found.network, readout=read)
+    return found
+
+
+def test_answers_are_those_of_the_layers() -> None:
+    """k and 0 become 2k + 1 and 1: a feed-forward with a residual adds k + 1 and 1."""
+    one = ((0, ONE),), ((1, ONE),)
+    layer = FeedForward(Matrix(one, 2), [0, 0], Matrix((one[0], ()), 2), [ONE, ONE], True)
+    for first, second in product((4.75, 5.125), (0.75, 1.125)):
+        found = answering([layer], one, [0.5 - first, 0.5 - second])
+        assert found.answer([(2 * ONE, 2 * ONE)]) == 2 * (first < 5) + (second < 1)
+        if first < 5:
+            assert found.answer([(2 * ONE, 3 * ONE)]) == 2 + (second < 1)
+        else:
+            with pytest.raises(RefusedError):
+                found.answer([(2 * ONE, 3 * ONE)])
+
+
+def test_nothing_stays_nothing_whatever_it_is_multiplied_with() -> None:
+    large = ((0, ONE << 62),), ()
+    layer = FeedForward(Matrix(large[:1], 2), [0], Matrix(large, 1), [0, 0], False)
+    for layers in range(3):
+        assert answering([layer] * layers, large[:1], [0]).answer([(0, 0)]) == 0
