@@ -104,11 +104,11 @@ class Cell:
         tensors.finish()
         # Biases are rows for two inputs that are 1: so they may be added at any place of the sum.
         if self.kind == "gru":
-            both = 2 * width
+            both, nothing = 2 * width, [0] * width
             together = [row[:both] for row in [*entering, *recurrent, *biases]]
             self.gates = Linear(together, [0] * both)
-            self.entering = Linear([row[both:] for row in [*entering, biases[0]]], [0] * width)
-            self.recurrent = Linear([row[both:] for row in [*recurrent, biases[1]]], [0] * width)
+            self.entering = Linear([row[both:] for row in [*entering, biases[0]]], nothing)
+            self.recurrent = Linear([row[both:] for row in [*recurrent, biases[1]]], nothing)
         else:
             self.gates = Linear([*entering, *recurrent, *biases], [0] * outputs)
 

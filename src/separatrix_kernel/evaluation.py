@@ -31,7 +31,7 @@ Cells: TypeAlias = Sequence[Sequence[int]]
 
 
 def evaluate(
-    network: Network, tokens: Sequence[int], numbers: Numbers, asked: int = 1, cells: Cells = (), stride: int = 1
+    network: Network, tokens: Sequence[int], numbers: Numbers, asked: int, cells: Cells, stride: int
 ) -> list[int | None]:
     """The answers at so many last positions, every ``stride``-th; None where the readout decodes to no answer.
 

@@ -128,8 +128,7 @@ class Thresholds(Heads):
         for places, conditions in others:
             (own,) = self._counts(places, conditions, work, [None])
             before = _times(before, own, work)
-        found = [_times(before, own, work) for own in self._counts(*last, work, self.asking)]
-        return [(row + [0] * (self.greatest + 1))[: self.greatest + 1] for row in found]
+        return [_times(before, own, work) for own in self._counts(*last, work, self.asking)]
 
     def _tied(self) -> list[tuple[list[int], list[Condition]]]:
         """Places in sets such that no joint condition looks at two of them, each with its conditions; the last place's
@@ -242,14 +241,14 @@ class Thresholds(Heads):
         )
         point = total // (shares[1] + sum(map(sum, shares[0])))
         allowed = (some[s] for (less, more, _), some in zip(part.groups, values, strict=True) for s in (*less, *more))
-        bound, before = min(own, *allowed), (point, 0)
+        bound, before, (fewest, most) = min(own, *allowed), (point, 0), sums
         for number in range(ROUNDS):
             terms = [
                 [least_product(power, value - point) for power, value in zip(place, some, strict=True)]
                 for place, some in zip(powers[0], values, strict=True)
             ]
             least = part.least(terms) + least_product(powers[1], own - point)
-            bound = max(bound, point + least // (sums[0] if least < 0 else sums[1]))
+            bound = max(bound, point + least // (fewest if least < 0 else most))
             # The next point is where a line through this one and the one before it is 0; any would do.
             (other, value), before = before, (point, least)
             if number and value != least:

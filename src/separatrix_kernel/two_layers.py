@@ -108,8 +108,8 @@ def groups_of(specification: tuple[Inputs, Any]) -> Groups:
         raise RefusedError("the specification is neither a selection nor a recall of one query")
     right = answer.by == len(held) and asking == range(answer.first, answer.first + len(held))
     require(right, "the last token does not name each of the places before it")
-    require(all(each == held[0] for each in held), "places hold different symbols")
-    return Groups((held[0],), len(held), asking, True, 0)
+    require(len(set(held)) == 1, "places hold different symbols")
+    return Groups((*set(held),), len(held), asking, True, 0)
 
 
 class Second(Chosen):

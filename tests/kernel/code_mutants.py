@@ -87,12 +87,19 @@ def _tree(name: str) -> ast.Module:
     return ast.parse(_text(name))
 
 
+LARGER = "|".join(f"{number}  ->  {number + 1}" for number in range(1, 300))
+
+
 def explained() -> list[tuple[str, str, re.Pattern[str]]]:
-    """The entries of the record: their class, the entry, and what it matches; ``*`` is any text."""
+    """The entries of the record: their class, the entry, and what it matches.
+
+    ``*`` is any text, and ``n  ->  n + 1`` a number above 0 that becomes one larger.
+    """
     found: list[tuple[str, str, re.Pattern[str]]] = []
     for group in tomllib.loads(RECORD.read_text(encoding="utf-8"))["harmless"]:
         for entry in group["mutants"]:
             pattern = ".*".join(map(re.escape, entry.split("*")))
+            pattern = pattern.replace(re.escape("n  ->  n + 1"), f"({LARGER})")
             found.append((group["class"], entry, re.compile(f"{pattern}( @ .*)?")))
     return found
 

@@ -110,7 +110,7 @@ def test_random_networks_give_the_same_answers(make):
         asked = network.positions if network.readout.at == "every" else 1
         answers = evaluate(network, numpy.array(tokens), theirs).answers[:, -asked:].tolist()
         for row, answer in zip(tokens, answers, strict=True):
-            found = evaluation.evaluate(read, row, ours, asked)
+            found = evaluation.evaluate(read, row, ours, asked, (), 1)
             assert [-1 if each is None else each for each in found] == answer
             seen.update(answer)
     assert len(seen) > 2

@@ -24,10 +24,12 @@ from separatrix_kernel.reading import (
     read_bytes,
     truth,
 )
-from separatrix_kernel.specification import Sums, read_specification
+from separatrix_kernel.specification import Count, Sums, read_specification
 from separatrix_kernel.thresholds import Thresholds, check_counts, read_counting
 from separatrix_kernel.trained import check_trained
 from separatrix_kernel.transformer import Weights
+from separatrix_kernel.two_layers import _case as read_case  # pyright: ignore[reportPrivateUsage]
+from separatrix_kernel.two_layers import groups_of
 from separatrix_kernel.words import check_words
 from tests.kernel.files import File, joined, proved
 from tests.kernel.forgeries import Writer
@@ -354,6 +356,61 @@ def test_what_a_constant_model_answers_is_certified():
     assert said == [(0, 2), (1, 2)]
 
 
+def test_slices_next_to_each_other_are_certified_one_by_one():
+    for rows in ([(0, 0), (1, 1), (2, 2), (3, 3)], [(3, 3), (0, 1), (2, 2)], [(1, 2), (0, 0), (3, 3)]):
+        certified = [[0, *each, ["leaf"]] for each in rows]
+        assert check_counts(slices(certified), MODEL).inputs_certified == 4
+
+
+def test_last_tokens_may_begin_at_any_token():
+    model = weights(2, 3)
+    claim = counts(model, [[0], [1]], [[0, 0]], [[2, 0, 2, ["leaf"]]])
+    claim["specification"]["inputs"] = [{"count": 2, "tokens": [0, 2]}, {"count": 1, "tokens": [1, 3]}]
+    accepted = check_counts({**claim, "counterexamples": [[0, 0, 1]]}, model)
+    assert (accepted.certified, accepted.inputs_certified, accepted.inputs) == (((2, 0, 2),), 4, 8)
+    for more in ({"counterexamples": [[0, 0, 2]]}, {"counterexamples": [[0, 0, 0]]}, {"open": [[0, 0, 0]]}):
+        with pytest.raises(RefusedError):
+            check_counts({**claim, **more}, model)
+
+
+@pytest.mark.parametrize("joint", [[0, 2], [2, 0], [0, 1], [1, 2]])
+def test_inputs_are_counted_by_their_last_token_and_count(joint):
+    """A condition on two places of which only the first token of the first one and the second of the other one hold."""
+    for table in ([0, 1, 0, 0], [0, 1, 1, 1]):
+        conditions = [{"places": [[0], [2]], "table": [0, 1]}, {"places": [joint], "table": table}]
+        answer = {"kind": "count", "conditions": conditions, "answers": [[0, 0]]}
+        inputs, count = read_specification({"inputs": [{"count": 3, "tokens": [0, 2]}], "answer": answer})
+        assert isinstance(count, Count)
+        model = Thresholds(Weights(MODEL), inputs, count)
+        found = [[0] * 4 for _ in range(2)]
+        for tokens in inputs.all():
+            held = tokens[0] + tokens[2] + table[2 * tokens[joint[0]] + tokens[joint[1]]]
+            assert model.counted(tokens) == held
+            found[tokens[2]][held] += 1
+        assert model.numbers == found
+
+
+def test_groups_of_places_are_named_and_numbered():
+    spans = [{"count": 1, "tokens": each} for each in ([2, 5], [5, 7], [2, 5], [5, 7], [2, 5])]
+    recall = groups_of(read_specification({"inputs": spans, "answer": {"kind": "recall", "pairs": 2}}))
+    case = recall.asked((4, 6, 3, 5, 3))
+    assert case == (1, (3, 5))
+    assert (recall.question(case), recall.answer(case), recall.cases) == (1, 0, 12)
+    # Another key than the asked one, and then also its label: 2 i + j of the i-th key and the j-th label.
+    assert recall.sets(case) == [[0, 2], [0, 1, 4, 5], [1], [2]]
+    spans = [{"count": 3, "tokens": [0, 4]}, {"count": 1, "tokens": [4, 7]}]
+    select = groups_of(read_specification({"inputs": spans, "answer": {"kind": "select", "by": 3, "first": 4}}))
+    case = select.asked((3, 1, 2, 5))
+    assert case == (1, (1,))
+    assert (select.question(case), select.answer(case), select.cases) == (1, 1, 12)
+    assert select.sets(case) == [[0, 1, 2, 3], [1], [0, 1, 2, 3]]
+    for groups, right in ((recall, [1, [4, 6]]), (select, [2, [3]])):
+        assert read_case(right, groups) == (right[0], tuple(right[1]))
+        for wrong in ([groups.number, right[1]], [-1, right[1]], [0, [*right[1], 0]], [0, [9] * len(right[1])]):
+            with pytest.raises(RefusedError):
+                read_case(wrong, groups)
+
+
 @pytest.mark.parametrize(
     "claim",
     [
@@ -361,6 +418,9 @@ def test_what_a_constant_model_answers_is_certified():
         slices([[0, 2, 2, ["leaf"]]], [(0, 0), (2, 1)]), slices([[0, 1, 2, ["leaf"]]], [(0, 0), (2, 1)]),
         slices([ALL[0], ALL[0]]), slices([[0, 0, 1, ["leaf"]], [0, 1, 2, ["leaf"]]]),
         slices([[0, 0, 1, ["leaf"]], [0, 0, 2, ["leaf"]]]), slices([[2, 0, 0, ["leaf"]]]),
+        slices([[0, 1, 2, ["leaf"]], [0, 0, 1, ["leaf"]]]), slices([[0, 0, 0, ["leaf"]]] * 2),
+        slices([[0, 1, 1, ["leaf"]], [0, 0, 0, ["leaf"]], [0, 1, 1, ["leaf"]]]),
+        slices([[0, 1, 2, ["leaf"]], [0, 3, 3, ["leaf"]], [0, 3, 3, ["leaf"]]]),
         slices([[0, 2, 1, ["leaf"]]]), slices([[0, 0, 4, ["leaf"]]]), slices([[0, 0, 0]]), slices([[0, 0, ["leaf"]]]),
         slices([[0, 0, 0, ["leaf", 1]]]), slices([[0, 0, 0, []]]), slices([[0, 0, 0, "leaf"]]),
         slices([[0, 0, 0, ["other"]]]), slices([[0, 0, 0, SPLIT[:4]]]), slices([[0, 0, 0, [*SPLIT, 1]]]),

@@ -36,7 +36,7 @@ def test_plain_evaluation_agrees_with_a_second_one():
         network, slow = Reader(data, numbers).network(), Slow(data, content["arithmetic"]).network()
         for tokens in inputs_of(content["specification"]):
             answers.add(slow(tokens))
-            assert evaluate(network, tokens, numbers) == [slow(tokens)]
+            assert evaluate(network, tokens, numbers, 1, (), 1) == [slow(tokens)]
     assert len(answers) > 3
 
 

@@ -603,7 +603,7 @@ def test_vertices_of_a_graph_hold_token_0():
     for token in range(2):
         held = part([[1]], (token, token + 1), (0, 2))
         network = Transformer(2, 2, 1, (held,), (edges,), read)
-        assert evaluate(network, (0, 0), numbers(), 2) == [1 - token] * 2
+        assert evaluate(network, (0, 0), numbers(), 2, (), 1) == [1 - token] * 2
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "strict"])
@@ -705,11 +705,17 @@ POWERS = {
     "sums of two numbers are asked for": sketch(
         [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "terms": 2}
     ),
-    # The head adds up -5 and -3.125, less than -8, and half a unit decides; the only token is 0.
+    # Heads add -5 and -3.125, less than -8, and 2.5 elsewhere: -5.625 would be rounded to -6, -5.5 is not.
     "the stream is saturated where there is no residual": claim(
-        [part([[0, 0, 1]], (0, 1), (0, 1))],
-        [attention(head([[0, 0, -5], [0, 0, -3.125]], [[0, 0], [1, 1], [0, 0]]), residual=False)],
-        readout([[0, 0, 0], [0, 1, 0]], [0, 2.5], "power-sums", "every", (3, 3)),
+        [part([[0, 0, 1, 0]], (0, 1), (0, 1))],
+        [
+            attention(
+                head([[0, 0, -5, 0], [0, 0, 2.5, 0]], [[0, 0], [1, 0], [0, 0], [0, 1]]),
+                head([[0, 0, -3.125, 0]], [[0], [1], [0], [0]]),
+                residual=False,
+            )
+        ],
+        readout([[0, 0, 0, 0], [0, 1, 0, 1]], [0, 0], "power-sums", "every", (3, 3)),
         [(0, 1)],
         EACH,
     ),

@@ -79,7 +79,7 @@ def test_the_evaluation_is_that_of_the_second_evaluation_whatever_the_weights(ba
         runs = [range(*run["tokens"]) for run in content["specification"]["inputs"] for _ in range(run["count"])]
         for _ in range(4):
             tokens = tuple(random.choice(each) for each in runs)
-            assert evaluate(network, tokens, numbers, 3) == slow(tokens)[-3:]
+            assert evaluate(network, tokens, numbers, 3, (), 1) == slow(tokens)[-3:]
 
 
 def test_graphs_are_read_row_by_row_without_their_diagonal():

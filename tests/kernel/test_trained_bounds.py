@@ -122,6 +122,7 @@ TURNED = {
 
 def test_scores_of_turned_keys_are_within_their_error_and_size():
     weights = Weights(model(6, TURNED, kind="rotary-transformer"))
+    assert weights.places == [[0] * 6] * 4
     found = Heads(weights, [range(2)] * 2, range(2, 4))
     query = Balls([3 * ONE, -ONE, 2 * ONE, ONE // 2, ONE, -ONE], [0] * 6)
     own = found._normed(found.vector(2, 2)).centres
