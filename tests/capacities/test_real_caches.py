@@ -216,6 +216,7 @@ AS_WRITTEN = (
     ("minimax", {"sliding_window": 3}),
     ("nemotron_h", {"sliding_window": 3, "layers_block_type": ["mamba", "attention", "mlp"]}),
     ("bamba", {"attn_layer_indices": [1, 9]}),
+    ("reformer", {"attn_layers": ["lsh", "local", "lsh", "lsh"], "num_hashes": 2}),
     ("bert", {"hidden_size": 4, "num_attention_heads": 4}),
     ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
     ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
