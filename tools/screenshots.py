@@ -91,8 +91,9 @@ def of_the_site(camera: Camera, site: Path) -> None:
     camera.everywhere("task", (site / "tasks" / "index-lookup.html").as_uri(), lambda page: None, taller=640)
     for scheme in SCHEMES:
         with camera.opened((site / "index.html").as_uri(), "desktop", scheme) as page:
-            # Nothing that stays in place while a page is scrolled may be in a long picture.
-            page.add_style_tag(content=".controls, .separation thead th { position: static !important }")
+            # Nothing that stays in place while a page is scrolled may be in a long picture, and no button.
+            still = ".controls, .separation thead th { position: static !important } .stories .zoom { display: none }"
+            page.add_style_tag(content=still)
             box = page.locator("#separation").bounding_box()
             assert box is not None
             clip: Any = {"x": box["x"] - MARGIN, "y": box["y"] - MARGIN / 2, "width": box["width"] + 2 * MARGIN,
