@@ -141,7 +141,8 @@ def test_the_verb_writes_one_page_that_fetches_nothing(place, capsys):
         ["mine.py:Average", "--tasks", "dyk"], ["mine.py:Average", "--against", "LTSM"],
         ["mine.py:Average", "--report", "page.pdf"], ["mine.py:Average", "--steps", "0"],
         ["mine.py:Average", "--steps", "5", "--budget", "1min"], ["mine.py:Average", "--lr", "0"],
-        ["mine.py:Average", "--recipe", "weak"], ["mine.py:Average", "--tasks", ","],
+        ["mine.py:Average", "--recipe", "weak"], ["mine.py:Average", "--threads", "-1"],
+        ["mine.py:Average", "--tasks", ","],
     ],
 )  # fmt: skip
 def test_bad_input_ends_in_one_line_and_leaves_nothing(place, capsys, more):

@@ -72,6 +72,7 @@ def command(
 
     if report.suffix != ".html":
         raise SeparatrixError(f"--report {report} is not the name of a page; give one that ends in .html")
+    place.check()
     check_writable(report)
     if steps is not None:
         refuse_given(context, ("budget",), f"and --steps {steps} both say how long; keep one")
