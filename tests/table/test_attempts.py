@@ -1,13 +1,38 @@
 """Attempts to break the bounds: what is below a bound lies where the gate gives no verdict, and the networks run."""
 
+from typing import Any
+
 import numpy
 import pytest
+from numpy.typing import NDArray
 
+from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.bounds import covered, numbers_named, protocol_bounds
 from separatrix.constructions.theorems.dyck_float import DyckFloat
-from separatrix.table.attempts import TRIED, Attempt, Outcome, attempts, digit_bits, packed_sums
+from separatrix.table.attempts import TRIED, Attempt, Outcome, attempts, digit_bits
 
 EVERY = list(attempts())
+
+
+def packed_sums(bits: NDArray[numpy.int64], each: int, arithmetic: str, differences: bool = False) -> NDArray[Any]:
+    """Average bits (count, N) by uniform attention, ``each`` of them in a coordinate, in a named arithmetic.
+
+    Position i writes its bit times a power of two into one coordinate; N is a power of two. With ``differences`` the
+    second half is subtracted from the first, so that all averages are 0 exactly if the halves are equal.
+    """
+    count, length = bits.shape
+    half = length // 2 if differences else length
+    places: NDArray[numpy.int64] = numpy.arange(length, dtype=numpy.int64)
+    values = numpy.zeros((count, length, -(-half // each)), dtype=numpy.int64)
+    signs = numpy.where(places < half, 1, -1)
+    values[:, places, places % half // each] = bits * signs * (1 << (places % half % each))
+    kind, _, rounding = arithmetic.partition(":")
+    fixed = FixedPoint(length, 4, "down" if rounding == "down" else "nearest")
+    chosen = fixed if kind == "fixed" else arithmetic_named(arithmetic)
+    weight, total = chosen.encode(1 / length), chosen.zeros((count, values.shape[2]))
+    for place in range(length):
+        total = chosen.add(total, chosen.multiply(weight, chosen.encode(values[:, place])))
+    return total
 
 
 def _all_bits(length: int) -> numpy.ndarray:

@@ -7,7 +7,7 @@ the tests.
 * *Packing*, against every bound. Uniform attention, the first layer of a feed-forward network and a recurrent state can
   all collect the whole input, t bits in each number: as many as a number holds exactly, 24 in float32, 8 in a running
   sum of bfloat16, p less the fraction and the sign in fixed point. Recurrent models need not keep more than is known to
-  be enough. The sums of packed digits never round, so they are right in every order (:func:`packed_sums`).
+  be enough. The sums of packed digits never round, so they are right in every order (``tests/table/test_attempts.py``).
 * *Differences*, against equality: packed digits of the second half are subtracted, so that half the numbers are enough.
 * *Exact rationals*, against every bound: one number holds everything.
 * *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/theorems/dyck_float.py``).
@@ -19,12 +19,7 @@ that. Not finding a network below a bound proves nothing; the bound's own eviden
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
-import numpy
-from numpy.typing import NDArray
-
-from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.bit_counts import bits_for
 from separatrix.bounds import (
     GRID_BITS,
@@ -133,29 +128,3 @@ def digit_bits(arithmetic: str, precision: int, length: int) -> int:
         return SIGNIFICANT[arithmetic]
     # In fixed point the average has log N more bits behind the point, and a sign.
     return max(1, precision - bits_for(length) - 1)
-
-
-def packed_sums(bits: NDArray[numpy.int64], each: int, arithmetic: str, differences: bool = False) -> NDArray[Any]:
-    """Average bits (count, N) by uniform attention, ``each`` of them in a coordinate, in a named arithmetic.
-
-    Position i writes its bit times a power of two into one coordinate; N is a power of two. With ``differences`` the
-    second half is subtracted from the first, so that all averages are 0 exactly if the halves are equal.
-
-    >>> packed_sums(numpy.array([[1, 0, 1, 1]]), 2, "float32").tolist()
-    [[0.25, 0.75]]
-    >>> packed_sums(numpy.array([[1, 0, 1, 1]]), 2, "float32", differences=True).tolist()
-    [[-0.5]]
-    """
-    count, length = bits.shape
-    half = length // 2 if differences else length
-    places: NDArray[numpy.int64] = numpy.arange(length, dtype=numpy.int64)
-    values = numpy.zeros((count, length, -(-half // each)), dtype=numpy.int64)
-    signs = numpy.where(places < half, 1, -1)
-    values[:, places, places % half // each] = bits * signs * (1 << (places % half % each))
-    kind, _, rounding = arithmetic.partition(":")
-    fixed = FixedPoint(length, 4, "down" if rounding == "down" else "nearest")
-    chosen = fixed if kind == "fixed" else arithmetic_named(arithmetic)
-    weight, total = chosen.encode(1 / length), chosen.zeros((count, values.shape[2]))
-    for place in range(length):
-        total = chosen.add(total, chosen.multiply(weight, chosen.encode(values[:, place])))
-    return total

@@ -7,7 +7,6 @@ that it is about these very weights; without an entry the network is certified a
 """
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -109,17 +108,33 @@ def is_recorded(name: str, built: Built) -> bool:
     if not near:
         return False
     wanted = entry(name, built)
-    return any(all(each[key] == value for key, value in wanted.items()) for each in near)
+    return any(vars(each).items() >= wanted.items() for each in near)
 
 
-def _near(name: str, length: int) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Recorded:
+    """A certificate of the shipped record: the network that it is of, the method, and the inputs covered."""
+
+    construction: str
+    length: int
+    arithmetic: str
+    sha256: str
+    method: str = ""
+    inputs_covered: str = ""
+
+
+def _near(name: str, length: int) -> list[Recorded]:
     """Return the records of a construction at a length."""
-    return [each for each in _recorded() if (each["construction"], each["length"]) == (name, length)]
+    return [each for each in _recorded() if (each.construction, each.length) == (name, length)]
 
 
 @cache
-def _recorded() -> tuple[dict[str, Any], ...]:
-    return tuple(json.loads(RECORD.read_text(encoding="utf-8"))["certified"]) if RECORD.exists() else ()
+def _recorded() -> tuple[Recorded, ...]:
+    from pydantic import TypeAdapter
+
+    if not RECORD.exists():
+        return ()
+    return TypeAdapter(dict[str, tuple[Recorded, ...]]).validate_json(RECORD.read_bytes())["certified"]
 
 
 def enough(task: Task, model: Model, length: int, built: tuple[BuiltHere, ...]) -> tuple[Enough, ...]:

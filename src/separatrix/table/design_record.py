@@ -102,11 +102,6 @@ class Design:
         """Return the row of a design."""
         return next(each for each in self.rows if each.design == design)
 
-    @property
-    def cut_bits(self) -> int | None:
-        """The bits that whatever is kept of a text must hold between what was read and what is asked."""
-        return next((each.at_least for each in self.row("hybrid").needs), None)
-
     def judged(self, outcome: Outcome) -> tuple[Judged, ...]:
         """Return the presets of one outcome."""
         return tuple(each for each in self.presets if each.outcome is outcome)
