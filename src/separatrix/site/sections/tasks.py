@@ -6,23 +6,12 @@ from typing import Any
 
 from separatrix.site.section import Advance, Section
 from separatrix.table import ShownExample, shown_example
-from separatrix.tasks import Task, constant_answer_share, draws_from, tasks
+from separatrix.tasks import CommunicationSplit, Task, constant_answer_share, draws_from, tasks
 
 SEED = 0
 SHOWN = 3
 MEASURED = 1024
 SHOWN_LENGTH = 12
-
-
-@dataclass(frozen=True)
-class Split:
-    """The communication problem that the papers' bounds find in a task, and who holds which positions."""
-
-    problem: str
-    one_way: bool
-    note: str
-    alice: tuple[int, ...]
-    bob: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +34,7 @@ class TaskEntry:
     promise: str
     drawn: str
     inputs: str | None
-    communication: Split
+    communication: CommunicationSplit
     examples: tuple[ShownExample, ...]
     commonest_answer_share: float
     command: str
@@ -78,10 +67,9 @@ class TasksSection(Section[TasksResults]):
 def _entry(task: Task) -> TaskEntry:
     length = SHOWN_LENGTH
     examples = task.sample(draws_from(SEED), SHOWN, length)
-    split = task.communication(length)
     changed: dict[str, Any] = {
         "parameters": {name: str(value) for name, value in task.parameters().items()},
-        "communication": Split(split.problem, split.one_way, split.note, split.alice, split.bob),
+        "communication": task.communication(length),
     }
     return TaskEntry(
         **{**task.describe(length), **changed},
