@@ -57,7 +57,7 @@ Values: TypeAlias = tuple[tuple[int, int, bool], ...]
 Group: TypeAlias = tuple[int, int | None, int, int]
 """n, b (None where nothing is known), h, and whose values it has: the number of a role, or -1, -2, … of a known key."""
 NONE: Collection[int] = frozenset()
-MOST_NUMBERS = 1 << 22
+MOST_NUMBERS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class ContentHead(Grouped):
             at, tokens = one_look(keys, role, inputs)
             kinds = {(self.view.position(place), tokens) for place in role}
             self.room(len(tokens), head.key)
-            self.room(len(tokens) * len(kinds), head.value)
+            self.room(sum(len(self.view.signs(held)) for _, held in kinds), head.value)
             values = [self.view.project(place, sign) for place, held in kinds for sign in self.view.signs(held)]
             self.add(len(role), [keys.project(at, keys.token(each)) for each in tokens], tokens.start, values)
 
