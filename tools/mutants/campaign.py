@@ -18,6 +18,7 @@ from separatrix.certificates import Claim, check
 from separatrix.certificates.certificate import (
     CERTIFICATE_FILE,
     NETWORK_FILE,
+    Stated,
     check_certificate,
     stated_claim,
     write_certificate,
@@ -118,7 +119,7 @@ class Campaign:
             network = files.network()
             if kind == "bit, hash fits":
                 network = self.flipped(network)
-            claim = stated_claim(files.certificate)
+            claim = stated_claim(Stated(**files.certificate))
             if kind == "subclassed task":
                 claim = replace(claim, task=impostor(claim.task))
             changed = from_bytes(network, NETWORK_FILE)

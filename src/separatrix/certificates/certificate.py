@@ -6,8 +6,8 @@ build gives the same bytes, so times are not in it.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,26 +28,39 @@ FORMAT = "separatrix-certificate-1"
 CERTIFICATE_FILE = "certificate.json"
 REFUTED_FILE = "refuted.json"
 REFUTED_NETWORK_FILE = "refuted.safetensors"
-FIELDS = (
-    "format",
-    "task",
-    "parameters",
-    "length",
-    "arithmetic",
-    "network",
-    "sha256",
-    "size",
-    "method",
-    "inputs_covered",
-)
 LARGEST_FILE = 16 << 20
 """Bytes; a certificate has a few thousand."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The fields of a certificate, or of a refutation; those with a default may be absent."""
+
+    format: str
+    task: str
+    parameters: dict[str, Any]
+    length: int
+    arithmetic: str
+    network: str
+    sha256: str
+    size: dict[str, int]
+    method: str
+    inputs_covered: str
+    proof: str | None = None
+    refuted: str | None = None
+    counterexample: Sequence[Any] | None = None
+    about: dict[str, Any] | None = None
+    versions: dict[str, str] | None = None
+
+
 KINDS = {
     "format": str, "task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str, "sha256": str,
     "size": dict, "method": str, "inputs_covered": str, "proof": str, "refuted": str, "counterexample": list,
     "about": dict, "versions": dict,
 }  # fmt: skip
-"""The types of all fields; those that are not among ``FIELDS`` may be absent."""
+"""The types of all fields in a file."""
+FIELDS = tuple(each.name for each in fields(Stated) if each.default is MISSING)
+"""Those that must be there."""
 
 
 @dataclass(frozen=True)
@@ -140,20 +153,21 @@ def _write(
 ) -> Path:
     _check_rigorous(claim)
     digest = save_network(network, folder / names[1])
-    content = {
-        "format": FORMAT,
-        "task": claim.task.name,
-        "parameters": claim.task.parameters(),
-        "length": claim.length,
-        "arithmetic": str(claim.arithmetic),
-        "network": names[1],
-        "sha256": digest,
-        "size": size_of(network, claim),
-        "method": verdict.method,
-        "inputs_covered": verdict.inputs_covered,
+    stated = Stated(
+        format=FORMAT,
+        task=claim.task.name,
+        parameters=claim.task.parameters(),
+        length=claim.length,
+        arithmetic=str(claim.arithmetic),
+        network=names[1],
+        sha256=digest,
+        size=size_of(network, claim),
+        method=verdict.method,
+        inputs_covered=verdict.inputs_covered,
+        versions=versions(),
         **more,
-        "versions": versions(),
-    }
+    )
+    content = {name: value for name, value in asdict(stated).items() if value is not None}
     path = folder / names[0]
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return path
@@ -177,33 +191,33 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
     if path.is_dir():
         refuted = not (path / CERTIFICATE_FILE).exists() and (path / REFUTED_FILE).exists()
         path /= REFUTED_FILE if refuted else CERTIFICATE_FILE
-    content = _read(path)
-    claim = stated_claim(content)
+    stated = _read(path)
+    claim = stated_claim(stated)
     beside = "the network must be in the same folder"
-    network, digest = load_network(contained(path.parent, content["network"], beside))
-    misstated = _statements(content, network, claim, digest)
+    network, digest = load_network(contained(path.parent, stated.network, beside))
+    misstated = _statements(stated, network, claim, digest)
     if misstated is not None and misstated.method != "size":
         return Checked(misstated, claim, network)
     if most_memory is not None:
         check_memory(network, most_memory)
-    verdict = _decided(path.parent, content, network, claim, digest)
+    verdict = _decided(path.parent, stated, network, claim, digest)
     if misstated is not None:
         # An input that fails, or that there is none, tells more than a count of bits.
         both = f"{misstated.reason}; {'even so ' if verdict.valid else ''}{verdict.reason}"
         verdict = replace(verdict, reason=both) if verdict.refuted else replace(misstated, reason=both)
-    method = content["method"] if verdict.trust == "kernel" else verdict.method
-    if verdict.valid and (method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
-        stated = f"{content['inputs_covered']} inputs by {content['method']}"
+    method = stated.method if verdict.trust == "kernel" else verdict.method
+    if verdict.valid and (method, verdict.inputs_covered) != (stated.method, stated.inputs_covered):
+        claimed = f"{stated.inputs_covered} inputs by {stated.method}"
         found = f"{verdict.inputs_covered} inputs by {verdict.method}"
-        verdict = Verdict(False, False, f"the certificate states {stated}, the checker covers {found}", verdict.method)
+        verdict = Verdict(False, False, f"the certificate states {claimed}, the checker covers {found}", verdict.method)
     return Checked(verdict, claim, network)
 
 
-def _decided(folder: Path, content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict:
+def _decided(folder: Path, stated: Stated, network: AnyNetwork, claim: Claim, digest: str) -> Verdict:
     """The kernel's verdict where the certificate names a proof; the methods look for a counterexample if it refuses."""
-    if "proof" not in content:
+    if stated.proof is None:
         return check(network, claim)
-    verdict = kernel_verdict(folder, content["proof"], claim, content["network"], digest)
+    verdict = kernel_verdict(folder, stated.proof, claim, stated.network, digest)
     if verdict.valid:
         return verdict
     searched = check(network, claim)
@@ -222,16 +236,11 @@ def claim_in(folder: Path) -> Claim | None:
     return None
 
 
-def stated_claim(content: dict[str, Any]) -> Claim:
-    """The claim that the fields of a certificate state; raises a one-line error where they state none.
-
-    >>> stated = {"task": "dyck", "parameters": {"depth": 3}, "length": 8, "arithmetic": "fixed:N=8,Kc=2,down"}
-    >>> stated_claim(stated).task.parameters()
-    {'types': 2, 'depth': 3}
-    """
-    task = with_plain_parameters(tasks()[content["task"]], content["parameters"])
-    task.check_length(content["length"])
-    claim = Claim(task, content["length"], arithmetic_named(content["arithmetic"]))
+def stated_claim(stated: Stated) -> Claim:
+    """The claim that a certificate states; raises a one-line error where it states none."""
+    task = with_plain_parameters(tasks()[stated.task], stated.parameters)
+    task.check_length(stated.length)
+    claim = Claim(task, stated.length, arithmetic_named(stated.arithmetic))
     _check_rigorous(claim)
     return claim
 
@@ -242,33 +251,32 @@ def _check_rigorous(claim: Claim) -> None:
         raise SeparatrixError(f"no certificate speaks about {claim.arithmetic}; choose balls or a fixed point")
 
 
-def _statements(content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict | None:
+def _statements(stated: Stated, network: AnyNetwork, claim: Claim, digest: str) -> Verdict | None:
     """A verdict if what the certificate says about the file is not so."""
-    if digest != content["sha256"]:
+    if digest != stated.sha256:
         why = "the weight file is not the one that was certified: its hash differs"
         remedy = f"to look for an input that it gets wrong, put {digest} as sha256 into the certificate and check again"
         return Verdict(False, False, f"{why}; {remedy}", "hash")
-    if size_of(network, claim) != content["size"]:
-        return Verdict(False, False, _other_size(size_of(network, claim), content["size"]), "size")
+    if size_of(network, claim) != stated.size:
+        return Verdict(False, False, _other_size(size_of(network, claim), stated.size), "size")
     if network.positions != claim.task.positions(claim.length):
         given, needed = network.positions, claim.task.positions(claim.length)
         return Verdict(False, False, f"the network reads {given} positions, the task has {needed}", "size")
     return None
 
 
-def _other_size(found: dict[str, int], stated: Any) -> str:
+def _other_size(found: dict[str, int], stated: dict[str, int]) -> str:
     """The fields of a network's size that are not as stated, with both values.
 
     >>> _other_size({"layers": 1, "size_bits": 12322}, {"layers": 1, "size_bits": 12348})
     'the network is not of the stated size: size_bits is 12322, stated is 12348'
     """
-    claimed: dict[str, Any] = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
-    names = [name for name in {**found, **claimed} if found.get(name) != claimed.get(name)]
-    parts = [f"{name} is {found.get(name, 'nothing')}, stated is {claimed.get(name, 'nothing')}" for name in names]
+    names = [name for name in {**found, **stated} if found.get(name) != stated.get(name)]
+    parts = [f"{name} is {found.get(name, 'nothing')}, stated is {stated.get(name, 'nothing')}" for name in names]
     return f"the network is not of the stated size: {', '.join(parts)}"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Stated:
     if path.suffix == ".safetensors" and path.is_file():
         raise SeparatrixError(
             f"{path} is a network, not a certificate: it does not say what is claimed; check the {CERTIFICATE_FILE} of "
@@ -301,4 +309,4 @@ def _read(path: Path) -> dict[str, Any]:
             raise SeparatrixError(f"{path} states a size with {name[:40]!r} of the wrong type; certify again")
     if Path(entries["network"]).name != entries["network"] or "\0" in entries["network"]:
         raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must be in the same folder")
-    return entries
+    return Stated(**entries)
