@@ -4,7 +4,7 @@ Each file is the search that goes with a method. Nothing here is needed to trust
 inputs, what it proposes is run, and no search can make a claim valid.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.catalog import Catalog, discover
+from separatrix.catalog import discover
 from separatrix.certificates.refutations._undecided import undecided as undecided
 from separatrix.certificates.verdict import Claim, SuspicionError, Tokens
 from separatrix.errors import SeparatrixError
@@ -46,20 +46,22 @@ SLOW_NUMBERS = 1 << 10
 
 @dataclass(frozen=True)
 class Search:
-    """Inputs worth trying when the method of this name has a suspicion: ``inputs(network, claim, **clue)``."""
+    """Inputs worth trying when a method of these names has a suspicion: ``inputs(network, claim, **clue)``."""
 
     name: str
     inputs: Callable[..., Iterator[Tokens]]
+    also: tuple[str, ...] = ()
 
 
 @cache
-def searches() -> Catalog[Search]:
-    """All searches by the name of their method.
+def searches() -> Mapping[str, Search]:
+    """All searches by the names of their methods.
 
-    >>> searches()["kernel"].name
-    'kernel'
+    >>> searches()["block-addressed"].name
+    'position-addressed'
     """
-    return discover("search", import_module(__name__), "SEARCH", Search)
+    found = discover("search", import_module(__name__), "SEARCH", Search)
+    return {name: each for each in found.values() for name in (each.name, *each.also)}
 
 
 def refutation(

@@ -63,4 +63,4 @@ def _arrange(
     tokens[list(recall.queries)] = asked
 
 
-SEARCH = Search("content-addressed", inputs)
+SEARCH = Search("content-addressed", inputs, also=("content-addressed-reals",))

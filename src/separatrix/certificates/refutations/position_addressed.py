@@ -34,4 +34,4 @@ def inputs(
             yield tokens
 
 
-SEARCH = Search("position-addressed", inputs)
+SEARCH = Search("position-addressed", inputs, also=("block-addressed", "position-addressed-reals"))
