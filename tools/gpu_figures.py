@@ -207,6 +207,11 @@ def groups_of(parts: Sequence[Part | Strong], scale: str) -> list[Group]:
     return list(found.values())
 
 
+def allowed(wanted: float) -> float:
+    """How many points below a number count as reaching it."""
+    return 3.0 if wanted >= 97 else 10.0
+
+
 def missing_points(group: Group, piece: str, records: Sequence[Record]) -> float:
     """How far the best record of a group's cell is below the paper's number, in points, less what is allowed: 3 points
     where the paper has 97 or more, else 10. A cell that is reached by fewer than three seeds lacks one point."""
@@ -219,7 +224,7 @@ def missing_points(group: Group, piece: str, records: Sequence[Record]) -> float
     best = best_of(mine)
     if best is None:
         return wanted
-    short = wanted - (3 if wanted >= 97 else 10) - 100 * best.result.accuracy
+    short = wanted - allowed(wanted) - 100 * best.result.accuracy
     seeds = {each.spec.seed for each in mine if replace(each.spec, seed=best.spec.seed) == best.spec}
     return max(short, 0.0 if len(seeds) >= len(SEEDS) else 1.0)
 
