@@ -92,7 +92,7 @@ def test_groups_that_were_interrupted_are_told_of(call, tmp_path):  # noqa: F811
     with Records(path, create=False) as records:
         GroupFiles(records.files, print).save("0123456789abcdef", b"a state")
     said = call("runs", "list", "--store", str(path)).out
-    assert "saved besides: 1 unfinished group; the command that was training resumes from it" in said
+    assert "also saved: 1 unfinished group; the command that was training resumes from it" in said
 
 
 def test_two_runs_compared_are_a_table_at_80_columns(call, store, monkeypatch):  # noqa: F811
