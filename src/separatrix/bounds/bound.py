@@ -193,15 +193,6 @@ class ProtocolBound(Bound):
                 f"the bound requires {needed}; one of the two is wrong"
             )
 
-    def check_communication(self, length: int, bits: int, what: str, task: Task | None = None) -> None:
-        """Raise :class:`ContradictionError` when a protocol of ``bits`` bits is known and the bound asks for more."""
-        needed = self.required_bits(length, task)
-        if needed > bits:
-            raise ContradictionError(
-                f"{what} contradicts {self.name} ({self.claim}): at length {length} it has {bits} bits, the bound asks "
-                f"for {needed}; one of the two is wrong"
-            )
-
     def inflated(self, factor: Fraction | int) -> "ProtocolBound":
         """Return the same bound with its constant multiplied, as tests use it."""
         return replace(self, factor=self.factor * factor, name=f"{self.name}×{factor}")
