@@ -14,8 +14,8 @@ from separatrix_kernel.network import Attention, Head, Matrix, Readout, Transfor
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.prefixes import Prefixes
 from separatrix_kernel.reading import Budget, RefusedError
-from tests.certificates.changes import build, with_layer
-from tests.certificates.refused import halved, head, layers, read, readout_entry, scored
+from tests.certificates.changes import build, changed, with_layer
+from tests.certificates.refused import column, halved, head, layers, read, scored
 from tests.kernel.files import proved
 from tests.kernel.independent import wrong_input
 from tests.kernel.mutants import rules_accept
@@ -35,6 +35,11 @@ def claim(variant, age, change=lambda network: network, length=4, **stated):
         "proof": {"rule": "prefixes", "age": age},
     }
     return content, data
+
+
+def readout_entry(slot, value):
+    """The number that the readout's first row has for a slot."""
+    return lambda network: read(matrix=changed(network.readout.matrix, 0, column(network, slot), value))(network)
 
 
 def pairs(network):
