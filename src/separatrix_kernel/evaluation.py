@@ -35,7 +35,8 @@ def evaluate(
 ) -> list[int | None]:
     """The answers at so many last positions, every ``stride``-th; None where the readout decodes to no answer.
 
-    Where the network reads cells of several numbers, these are the ``cells`` of the input that the tokens write down.
+    Answers that are vectors of whole numbers are listed one number after the other. Where the network reads cells of
+    several numbers, these are the ``cells`` of the input that the tokens write down.
     """
     if isinstance(network, Recurrent):
         state = network.initial
@@ -45,17 +46,19 @@ def evaluate(
     graph = adjacency(tokens, network.positions) if network.reads_graphs else []
     held = [0] * network.positions if network.reads_graphs or network.cell_size else tokens
     stream = [embed(network, token, position, numbers) for position, token in enumerate(held)]
-    for feature in network.features:
+    for part in (*network.features, *network.duals):
         for vector, cell in zip(stream, cells, strict=True):
-            for place, value in enumerate(feature.of(cell, numbers), feature.start):
+            for place, value in enumerate(part.of(cell, numbers), part.start):
                 vector[place] = numbers.saturate(vector[place] + value)
     for layer in network.layers:
         if isinstance(layer, FeedForward):
             stream = [feed_forward(layer, each, numbers) for each in stream]
         else:
             stream = attend(layer, stream, numbers, graph)
-    last = stream[len(stream) - 1 - (asked - 1) * stride :: stride]
-    return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in last]
+    last = [read(network.readout, each, numbers) for each in stream[len(stream) - 1 - (asked - 1) * stride :: stride]]
+    if network.readout.decoding == "round":
+        return [whole(value, numbers) for raw in last for value in raw]
+    return [decode(network.readout, raw, numbers) for raw in last]
 
 
 def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:
@@ -159,10 +162,15 @@ def read(readout: Readout, vector: Vector, numbers: Numbers) -> Vector:
     return added(readout.matrix.apply(vector, numbers), readout.bias, numbers)
 
 
+def whole(value: int, numbers: Numbers) -> int:
+    """The nearest whole number, ties upwards."""
+    return (2 * value + numbers.scale) // (2 * numbers.scale)
+
+
 def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
     """The answer in a readout: the largest coordinate's number, the first on ties, or bits, most significant first.
 
-    By power sums: coordinates are rounded to the nearest whole numbers, ties upwards. These are z and s_1 … s_n. The
+    By power sums: coordinates are rounded to the nearest whole numbers (``whole``). These are z and s_1 … s_n. The
     answer is 1 if two of the numbers below M that s_1 … s_n stand for (``sketched``) add up with z to 0 modulo M.
     """
     if readout.decoding == "argmax":
@@ -170,7 +178,7 @@ def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
     if readout.decoding == "power-sums":
         modulus, prime = readout.sums
         numbers.work.spend(len(raw) * (len(raw) + modulus))
-        own, *sums = [(2 * value + numbers.scale) // (2 * numbers.scale) for value in raw]
+        own, *sums = [whole(value, numbers) for value in raw]
         held = sketched(tuple(each % prime for each in sums), modulus, prime)
         return int(any((-own - each) % modulus in held for each in held))
     if readout.decoding == "exact" and any(value not in (0, numbers.scale) for value in raw):

@@ -6,8 +6,9 @@ layer the vector of a query lies in a box that is a function of its own token an
 statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A second attention layer must count
 (``counting``). At the end every box must decode to one answer, and that must be the one that the specification
 determines from the tokens of the box's case. Where the first attention compares tokens or looks at edges, where answers
-are decoded from power sums, about tokens near each other, or about points, other rules take the place of these
-(``matching`` with ``content``, ``powers``, ``windows``, ``nearest``). A file is loaded only where its rule is needed.
+are decoded from power sums, about tokens near each other, about points, or about sets of positions, other rules take
+the place of these (``matching`` with ``content``, ``powers``, ``windows``, ``nearest``, ``averaging``). A file is
+loaded only where its rule is needed.
 """
 
 from collections.abc import Iterator
@@ -84,6 +85,11 @@ class Layers:
     def check(self) -> str:
         """Refuse unless all obligations hold; the file of the kernel whose rule was needed as well, if any."""
         spec = self.claim.answers
+        if spec.rounded:
+            from separatrix_kernel.averaging import Averaging
+
+            Averaging(self).check()
+            return "averaging"
         if isinstance(spec, Sums) and spec.reach is not None:
             from separatrix_kernel.windows import Windows
 

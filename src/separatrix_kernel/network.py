@@ -1,7 +1,7 @@
 """Networks as data, read strictly and encoded in the arithmetic of the claim.
 
 Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens, on cells of several numbers or on the
-vertices of a graph, and ``separatrix-recurrent-1``. Sets of positions are not covered and refused by name.
+vertices of a graph, and ``separatrix-recurrent-1``. Parts that read sets are in a file of their own (``sets``).
 A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to 0 makes products that are 0.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import (
@@ -24,6 +24,9 @@ from separatrix_kernel.reading import (
     text,
     truth,
 )
+
+if TYPE_CHECKING:
+    from separatrix_kernel.sets import Dual
 
 Row: TypeAlias = tuple[tuple[int, int], ...]
 """The (column, raw weight) of a row that are not 0."""
@@ -183,6 +186,25 @@ class Readout:
 
 
 @dataclass(frozen=True)
+class Signs:
+    """Sign vectors numbered from 0 to 2^bits - 1: signs (-1)^(Σ of the ``words`` that the bits of the number name).
+
+    Words are integers of ``width`` bits, of which the first sign's is the highest.
+    """
+
+    words: tuple[int, ...]
+    width: int
+
+    def word(self, number: int) -> int:
+        """The signs of one vector, as bits."""
+        found = 0
+        for bit, each in enumerate(self.words):
+            if number >> bit & 1:
+                found ^= each
+        return found
+
+
+@dataclass(frozen=True)
 class Part:
     """Adds the ``row`` that a token or a position names to the stream from ``start`` on, where both are in range."""
 
@@ -193,6 +215,7 @@ class Part:
     positions: tuple[int, int]
     indices: tuple[int, ...] | None
     row: Callable[[int], list[int]]
+    signs: Signs | None = None
 
     def at_token(self, token: int) -> int | None:
         """What the part needs to know of a token: None out of range, else the row's number, or 0 if it has no say."""
@@ -222,6 +245,11 @@ class Feature:
     columns: int
     denominator: int
 
+    @property
+    def width(self) -> int:
+        """How many coordinates it writes."""
+        return len(self.rows)
+
     def of(self, cell: Sequence[int], numbers: Numbers) -> list[int]:
         """What it adds for a cell."""
         numbers.work.spend(len(self.rows) + sum(map(len, self.rows)))
@@ -233,7 +261,7 @@ class Transformer:
     """A network of attention layers and feed-forwards on a residual stream of ``width`` numbers.
 
     Rules may count feed-forwards before the first attention among the embedding: the ``prefix``. With ``features`` its
-    inputs are cells of several numbers, which all have token 0.
+    inputs are cells of several numbers, which all have token 0; ``duals`` read the sets of positions that cells name.
     """
 
     vocabulary: int
@@ -244,6 +272,7 @@ class Transformer:
     readout: Readout
     prefix: tuple[FeedForward, ...] = ()
     features: tuple[Feature, ...] = ()
+    duals: "tuple[Dual, ...]" = ()
 
     @property
     def cell_size(self) -> int:
@@ -268,6 +297,7 @@ class Recurrent:
     readout: Readout
     reads_graphs = False
     cell_size = 0
+    duals = ()
 
 
 Network: TypeAlias = Transformer | Recurrent
@@ -316,7 +346,7 @@ class Reader:
         found = fields(value, "the readout", ["matrix", "bias", "decoding", "at"], ["power_sums"])
         matrix = self._matrix(found["matrix"], "the readout", None, width)
         bias = self._matrix(found["bias"], "the readout's bias", len(matrix.rows), 1).column()
-        decoding = text(found["decoding"], "the decoding", ["bits", "argmax", "exact", "power-sums"])
+        decoding = text(found["decoding"], "the decoding", ["bits", "argmax", "exact", "power-sums", "round"])
         require(bool(matrix.rows), "the readout has no coordinate")
         at = text(found["at"], "the readout's place", ["last", "every"])
         require(("power_sums" in found) == (decoding == "power-sums"), "a readout by power sums needs both numbers")
@@ -353,8 +383,6 @@ class Reader:
         names = ["format", "slots", "vocabulary", "positions", "embedding", "features", "layers", "readout", "about"]
         found = fields(structure, "the structure", names, ["duals"])
         text(found["about"], "the description")
-        duals = items(found.get("duals", []), "duals")
-        require(not duals, "the kernel does not cover networks that read sets of positions")
         places: dict[str, tuple[int, int]] = {}
         width = 0
         for entry in items(found["slots"], "the slots"):
@@ -374,8 +402,13 @@ class Reader:
         named = enumerate(items(found["features"], "the features"))
         features = tuple(self._feature(each, f"feature {number}", places) for number, each in named)
         require(len({each.columns for each in features}) <= 1, "the features read cells of different sizes")
+        duals: list[Dual] = []
+        for number, each in enumerate(items(found.get("duals", []), "the parts that read sets")):
+            from separatrix_kernel.sets import read_dual
+
+            duals.append(read_dual(self, each, f"set {number}", places, max([0, *[one.columns for one in features]])))
         readout = self._readout(found["readout"], width)
-        return Transformer(vocabulary, positions, width, parts, layers, readout, features=features)
+        return Transformer(vocabulary, positions, width, parts, layers, readout, features=features, duals=tuple(duals))
 
     def _feature(self, value: Any, what: str, places: dict[str, tuple[int, int]]) -> Feature:
         found = fields(value, what, ["slot", "matrix"])
@@ -393,7 +426,7 @@ class Reader:
         start, width = places[text(found["slot"], f"the slot of {what}", places)]
         by_token = text(found["source"], f"the source of {what}", ["token", "position"]) == "token"
         tokens, positions = (interval(found[name], f"the {name} of {what}") for name in ("tokens", "positions"))
-        count, row = self._rule(found["rule"], f"the rule of {what}", width)
+        count, row, signs = self._rule(found["rule"], f"the rule of {what}", width)
         first, stop = tokens if by_token else positions
         indices = None
         if found["indices"] is None:
@@ -402,31 +435,31 @@ class Reader:
             (listed,), indices = self.tensors.take(found["indices"], "I64", 1, f"the indices of {what}")
             require(listed >= stop - first, f"{what} has fewer indices than it needs")
             require(all(0 <= each < count for each in indices), f"{what} asks for rows beyond those of its rule")
-        return Part(start, width, by_token, tokens, positions, indices, row)
+        return Part(start, width, by_token, tokens, positions, indices, row, signs)
 
-    def _rule(self, value: Any, what: str, width: int) -> tuple[int, Callable[[int], list[int]]]:
-        """How many rows there are, and the rows as raw numbers."""
+    def _rule(self, value: Any, what: str, width: int) -> tuple[int, Callable[[int], list[int]], Signs | None]:
+        """How many rows there are, and the rows as raw numbers; also as words if they are sign vectors."""
         require(isinstance(value, dict), f"{what} is not an object")
         kind = text(value.get("kind"), f"the kind of {what}", ["signs", "table"])
         if kind == "table":
             rows, columns, raw = self._dense(fields(value, what, ["kind", "table"])["table"], what)
             require(columns == width, f"{what} has another width than its slot")
-            return rows, lambda number: raw[number * width : number * width + width]
-        name = fields(value, what, ["kind", "generator"])["generator"]
-        (bits, columns), entries = self.tensors.take(name, "U8", 2, what)
-        require(columns == width and max(entries, default=0) <= 1, f"{what} is not a generator of signs for its slot")
-        words = [int("0" + "".join(map(str, entries[bit * width : bit * width + width])), 2) for bit in range(bits)]
+            return rows, lambda number: raw[number * width : number * width + width], None
+        vectors = self.signs(fields(value, what, ["kind", "generator"])["generator"], what, width)
         signs = {"0": self.numbers.encode(1, 1), "1": self.numbers.encode(-1, 1)}
 
         def row(number: int) -> list[int]:
-            """Signs (-1)^(Σ of the generator's rows that the bits of the number name), the first column first."""
-            word = 0
-            for bit, each in enumerate(words):
-                if number >> bit & 1:
-                    word ^= each
-            return [signs[digit] for digit in format(word, f"0{width}b")] if width else []
+            """The signs of a vector, the first one first."""
+            return [signs[digit] for digit in format(vectors.word(number), f"0{width}b")] if width else []
 
-        return 1 << bits, row
+        return 1 << len(vectors.words), row, vectors
+
+    def signs(self, name: Any, what: str, width: int) -> Signs:
+        """Sign vectors from the bits of their generator."""
+        (bits, columns), entries = self.tensors.take(name, "U8", 2, what)
+        require(columns == width and max(entries, default=0) <= 1, f"{what} is not a generator of signs for its slot")
+        lines = (entries[bit * width : bit * width + width] for bit in range(bits))
+        return Signs(tuple(int("0" + "".join(map(str, line)), 2) for line in lines), width)
 
     def _layer(self, value: Any, what: str, width: int) -> Layer:
         require(isinstance(value, dict), f"{what} is not an object")

@@ -38,6 +38,7 @@ class Nearest(Form):
     values: range
     labels: range
     stride = 2
+    file = "points"
 
     @property
     def cell_size(self) -> int:

@@ -37,6 +37,9 @@ def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
     most = max(tokens.stop for _, tokens in held.runs)
     require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
     last = network.readout.at == "last"
+    rounded = len(network.readout.matrix.rows) if network.readout.decoding == "round" else 0
+    require(rounded == answers.rounded, "the readout is not rounded to as many whole numbers as an answer of the claim")
+    require(not network.duals or rounded > 0, "the network reads sets of positions, the claim has none")
     require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
     require(not last or answers.asked == 1, "the network is read at the last position; the claim is about several")
 
@@ -44,14 +47,13 @@ def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
 class Claim:
     """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
 
-    special = ""
+    special: str
     """The file of the kernel that was needed as well, if any."""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
         check_fit(network, inputs, answers)
         self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
-        if answers.cell_size:
-            self.special = "points"
+        self.special = answers.file
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""

@@ -11,7 +11,8 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any;
 * ``nearby-sums``: the same for each token, with tokens at most so many positions away from it;
 * ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it;
-* ``nearest``: for each of the last points the label of the earlier point whose product with it is largest (``points``).
+* ``nearest``: for each of the last points the label of the earlier point whose product with it is largest (``points``);
+* ``named-sums``: for each cell the sum of the vectors of the cells that it names (``sets``).
 """
 
 from bisect import bisect_right
@@ -27,6 +28,7 @@ from separatrix_kernel.reading import Budget, fields, integer, integers, interva
 
 if TYPE_CHECKING:
     from separatrix_kernel.points import Nearest
+    from separatrix_kernel.sets import NamedSums
 
 LARGEST_TABLE = 1 << 20
 MOST_POSITIONS, MOST_TOKENS = 1 << 24, 1 << 22
@@ -71,6 +73,13 @@ class Form:
     """How many numbers a cell of the network's inputs has; 0 where these are tokens."""
     stride = 1
     """Answers are asked for at every ``stride``-th position, up to the last one."""
+    file = ""
+    """The file of the kernel that a form has to itself, if any."""
+
+    @property
+    def rounded(self) -> int:
+        """How many whole numbers an answer is, to which the readout is rounded; 0 where it is decoded otherwise."""
+        return 0
 
     def cells(self, tokens: Sequence[int]) -> list[list[int]]:
         """The cells of an input."""
@@ -408,7 +417,7 @@ class Cycles(Form):
         )
 
 
-Answers: TypeAlias = "Select | Count | Automaton | Table | Recall | Sums | Cycles | Nearest"
+Answers: TypeAlias = "Select | Count | Automaton | Table | Recall | Sums | Cycles | Nearest | NamedSums"
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -428,11 +437,15 @@ def read_specification(value: Any) -> tuple[Inputs, Answers]:
     require(bool(tokens), "the inputs have no positions")
     inputs = Inputs(tokens, runs)
     require(isinstance(found["answer"], dict), "the answer is not an object")
-    kind = text(found["answer"].get("kind"), "the kind of answer", [*READERS, "nearest"])
+    kind = text(found["answer"].get("kind"), "the kind of answer", [*READERS, "nearest", "named-sums"])
     if kind == "nearest":
         from separatrix_kernel.points import read_nearest
 
         return inputs, read_nearest(found["answer"], inputs)
+    if kind == "named-sums":
+        from separatrix_kernel.sets import read_named_sums
+
+        return inputs, read_named_sums(found["answer"], inputs)
     return inputs, READERS[kind](found["answer"], inputs)
 
 

@@ -202,8 +202,8 @@ def test_what_the_method_does_not_cover():
     for other in (build("dyck-rnn", 12)[1], replace(claim, task=claim.task.with_parameters(types=100, depth=9))):
         verdict = check(network, other, "kernel")
         assert (verdict.valid, verdict.refuted) == (False, False)
-    sparse = constructions()["sparse-averaging"].build(8)
-    verdict = check(sparse.network, Claim(sparse.task, 8, sparse.arithmetic), "kernel")
+    last = constructions()["match3-last"].build(4)
+    verdict = check(last.network, Claim(last.task.with_parameters(exclude_query=False), 4, last.arithmetic), "kernel")
     assert not verdict.valid
     assert "states no specification" in verdict.reason
 

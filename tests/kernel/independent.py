@@ -9,7 +9,9 @@ import struct
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import pairwise, product
+from functools import cache
+from itertools import chain, combinations, islice, pairwise, product
+from math import floor
 from typing import Any, TypeAlias
 
 from tests.kernel.files import CODES
@@ -30,6 +32,7 @@ class Slow:
         base, power, self._rounding = (part.split("=")[-1] for part in arithmetic.removeprefix("fixed:").split(","))
         self.one = int(base) ** int(power)
         self._exponentials: dict[int, int] = {}
+        self._products: dict[tuple[int, ...], Vector] = {}
         self._read: dict[str, list[int]] = {}
 
     def rounded(self, top: int, bottom: int) -> int:
@@ -51,8 +54,11 @@ class Slow:
         return self.cut(sum(self.rounded(a * b, self.one) for a, b in zip(left, right, strict=True)))
 
     def times(self, matrix: Vectors, vector: Vector) -> Vector:
-        """W x."""
-        return [self.dot(row, vector) for row in matrix]
+        """W x. Many inputs have vectors in common; the matrices of a network live as long as this does."""
+        key = (id(matrix), *vector)
+        if key not in self._products:
+            self._products[key] = [self.dot(row, vector) for row in matrix]
+        return self._products[key]
 
     def plus(self, left: Vector, right: Vector) -> Vector:
         """The sum, cut off."""
@@ -92,16 +98,18 @@ class Slow:
         answers = self.everywhere()
         return lambda tokens: answers(tokens)[-1]
 
-    def everywhere(self) -> Callable[[tuple[Any, ...]], list[int | None]]:
+    def everywhere(self) -> Callable[[tuple[Any, ...]], list[Any]]:
         """The function from an input to the answers at all positions; a recurrent network has a last one alone."""
         read = self._recurrent() if self.about["format"] == "separatrix-recurrent-1" else self._transformer()
         readout = self.about["readout"]
         weights, bias = self.matrix(readout["matrix"]), self.vector(readout["bias"])
 
-        def answer(vector: Vector) -> int | None:
+        def answer(vector: Vector) -> Any:
             found = self.plus(self.times(weights, vector), bias)
             if readout["decoding"] == "power-sums":
                 return self._triple([Fraction(each, self.one) for each in found], *readout["power_sums"])
+            if readout["decoding"] == "round":
+                return tuple(floor(Fraction(each, self.one) + Fraction(1, 2)) for each in found)
             if readout["decoding"] == "argmax":
                 return max(range(len(found)), key=lambda place: (found[place], -place))
             if readout["decoding"] == "exact" and not set(found) <= {0, self.one}:
@@ -149,12 +157,51 @@ class Slow:
         lines = [entries[row * columns :][:columns] for row in range(rows)]
         return [n for n, name in enumerate(slots) if name == part["slot"]], lines, part["matrix"]["denominator"]
 
+    def _dual(self, part: dict[str, Any]) -> tuple[list[int], Callable[[list[int]], Vector]]:
+        """The places that a part writes to, and what it writes for a cell.
+
+        The vector of least norm is built up by the parts of sign vectors that are orthogonal to those before: each one
+        corrects the product with its own vector and changes none of the products before.
+        """
+        slots = [name for name, size in self.about["slots"] for _ in range(size)]
+        (bits, width), generator = self.numbers(part["generator"])
+        gain = Fraction(*part["gain"])
+
+        def product(left: list[Fraction], right: list[Fraction]) -> Fraction:
+            return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
+
+        @cache
+        def embedded(members: tuple[int, ...]) -> Vector:
+            found, before = [Fraction(0)] * width, list[list[Fraction]]()
+            for member in members:
+                signs = [
+                    Fraction((-1) ** sum(generator[bit * width + column] * (member >> bit) % 2 for bit in range(bits)))
+                    for column in range(width)
+                ]
+                own = signs
+                for other in before:
+                    share = product(signs, other) / product(other, other)
+                    own = [a - share * b for a, b in zip(own, other, strict=True)]
+                if not any(own):
+                    return [0] * width
+                step = (1 - product(found, signs)) / product(own, own)
+                found = [a + step * b for a, b in zip(found, own, strict=True)]
+                before.append(own)
+            exact = [gain * each * self.one for each in found]
+            return [self.rounded(each.numerator, each.denominator) for each in exact]
+
+        first, stop = part["range"]
+        return [n for n, name in enumerate(slots) if name == part["slot"]], lambda cell: embedded(
+            tuple(each - part["number"] for each in cell[first:stop])
+        )
+
     def _transformer(self) -> Callable[[tuple[Any, ...]], Vectors]:
         embed = self._embedding()
         kinds = {"feed-forward": self._feed, "attention": self._heads, "third-order-attention": self._pair_heads}
         on_graphs = any(each["kind"] == "graph-attention" for each in self.about["layers"])
         self.graph: dict[tuple[int, int], int] = {}
         features = [self._feature(each) for each in self.about["features"]]
+        duals = [self._dual(each) for each in self.about.get("duals", [])]
         layers = [kinds.get(each["kind"], self._edge_heads)(each) for each in self.about["layers"]]
 
         def read(tokens: tuple[Any, ...]) -> Vectors:
@@ -168,6 +215,10 @@ class Slow:
                 for vector, cell in zip(stream, cells, strict=True):
                     for place, row in zip(places, numbers, strict=True):
                         more = self.rounded(sum(a * b for a, b in zip(row, cell, strict=True)) * self.one, bottom)
+                        vector[place] = self.cut(vector[place] + more)
+            for places, written in duals:
+                for vector, cell in zip(stream, cells, strict=True):
+                    for place, more in zip(places, written(cell), strict=True):
                         vector[place] = self.cut(vector[place] + more)
             for layer in layers:
                 stream = layer(stream)
@@ -183,7 +234,8 @@ class Slow:
             table = self.matrix(rule["table"]) if rule["kind"] == "table" else None
             parts.append((part, table, ([], []) if table is not None else self.numbers(rule["generator"])))
 
-        def embed(token: int, position: int) -> Vector:
+        @cache
+        def embedded(token: int, position: int) -> Vector:
             stream = [0] * len(slots)
             for part, table, (shape, generator) in parts:
                 (a, b), (c, d) = part["tokens"], part["positions"]
@@ -202,7 +254,7 @@ class Slow:
                     stream[place] = self.cut(stream[place] + more)
             return stream
 
-        return embed
+        return lambda token, position: list(embedded(token, position))
 
     def _feed(self, layer: dict[str, Any]) -> Callable[[Vectors], Vectors]:
         inner, outer = self.matrix(layer["inner"]), self.matrix(layer["outer"])
@@ -303,6 +355,8 @@ def inputs_of(specification: dict[str, Any]) -> Iterator[tuple[int, ...]]:
     every = product(*[range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])])
     if specification.get("answer", {}).get("kind") == "nearest":
         return filter(lambda tokens: promised(specification["answer"], tokens), every)
+    if specification.get("answer", {}).get("kind") == "named-sums":
+        return named_inputs(specification["answer"])
     if specification.get("answer", {}).get("kind") != "recall":
         return every
     end = 2 * specification["answer"]["pairs"]
@@ -339,9 +393,29 @@ def promised(answer: dict[str, Any], tokens: tuple[int, ...]) -> bool:
     )
 
 
+def told(answer: dict[str, Any], tokens: tuple[int, ...]) -> list[tuple[tuple[int, ...], Vector]]:
+    """The sets and the vectors that tokens stand for."""
+    every, cells = iter(tokens), range(answer["cells"])
+    sets = [tuple(islice(every, answer["named"])) for _ in cells]
+    return [(members, [each - answer["norm"] for each in islice(every, answer["dimension"])]) for members in sets]
+
+
+def named_inputs(answer: dict[str, Any]) -> Iterator[tuple[int, ...]]:
+    """Every input of sets that ascend and vectors that are short enough."""
+    far, cells = answer["norm"], answer["cells"]
+    sets = list(combinations(range(cells), answer["named"]))
+    cube = product(range(-far, far + 1), repeat=answer["dimension"])
+    ball = [tuple(each + far for each in vector) for vector in cube if sum(each**2 for each in vector) <= far**2]
+    for some, held in product(product(sets, repeat=cells), product(ball, repeat=cells)):
+        yield (*chain(*some), *chain(*held))
+
+
 def cells_of(specification: dict[str, Any], tokens: tuple[int, ...]) -> tuple[Any, ...]:
     """What a network reads where tokens are an input: cells of points and labels in turn, or the tokens."""
     answer = specification["answer"]
+    if answer["kind"] == "named-sums":
+        held = enumerate(told(answer, tokens))
+        return tuple([place + 1, *[each + 1 for each in members], *vector] for place, (members, vector) in held)
     if answer["kind"] != "nearest":
         return tokens
     points, labels = points_of(answer, tokens)
@@ -351,7 +425,7 @@ def cells_of(specification: dict[str, Any], tokens: tuple[int, ...]) -> tuple[An
     return tuple(found)
 
 
-def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> list[int]:
+def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> list[Any]:
     """The right answers at some last positions, straight from the same table."""
     answer = specification["answer"]
     if answer["kind"] == "recall":
@@ -361,6 +435,9 @@ def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> lis
     if answer["kind"] == "nearest":
         points, labels = points_of(answer, tokens)
         return [labels[each[0][1]] for each in ranked(answer, points)]
+    if answer["kind"] == "named-sums":
+        held = told(answer, tokens)
+        return [tuple(map(sum, zip(*[held[each][1] for each in members], strict=True))) for members, _ in held]
     if answer["kind"] == "cycles":
         vertices = range(answer["vertices"])
         listed = [(i, j) for i in vertices for j in vertices if i != j]

@@ -125,6 +125,7 @@ def test_an_axis_without_numbers_is_not_walked():
         ("numbers.MOST_WORK", 1000, ("dyck-dfa", 8)),
         ("numbers.MOST_WORK", 1000, ("mqar", 6)),
         ("numbers.MOST_WORK", 1000, ("match2", 3)),
+        ("numbers.MOST_WORK", 60, ("sparse-averaging", 33)),
         ("numbers.MOST_WORK", 1000, ("match2-code", 4)),
         ("content.MOST_NUMBERS", 30, ("associative-recall", 3)),
         ("content.MOST_NUMBERS", 200, ("match3", 3)),

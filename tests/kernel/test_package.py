@@ -24,6 +24,7 @@ FOLDER = Path(separatrix_kernel.__file__).parent
 RULES = {
     "automaton": ("dyck-dfa", 4),
     "layers": ("index-lookup", 8),
+    "layers, averaging": ("sparse-averaging", 4),
     "layers, counting": ("equality", 4),
     "layers, matching": ("match2", 4),
     "layers, nearest": ("nearest-neighbour", 4),

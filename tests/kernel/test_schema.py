@@ -45,6 +45,7 @@ PROVED = [
     ("match3-local", 2, {"modulus": 3, "window": 1}),
     ("directed-3-cycle", 3, {}),
     ("nearest-neighbour", 2, {"points": "hypercube", "dimension": 2}),
+    ("sparse-averaging", 2, {"sparsity": 1, "resolution": 1}),
 ]
 
 

@@ -22,6 +22,7 @@ from separatrix.tasks import Task, draws_from, own_specification
 from separatrix_kernel.checker import PROOF_FILE, Accepted, check_folder
 from separatrix_kernel.points import Nearest
 from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.sets import NamedSums
 from separatrix_kernel.specification import Answers, read_specification
 
 RIGHT = "every input is answered correctly"
@@ -63,7 +64,7 @@ def states_itself(task: Task, length: int) -> bool:
 
     >>> from separatrix.tasks import tasks
     >>> states_itself(tasks()["dyck"], 100), states_itself(tasks()["sparse-averaging"], 8)
-    (True, False)
+    (True, True)
     """
     stated = own_specification(task, length)
     if stated is None:
@@ -83,7 +84,10 @@ def states_itself(task: Task, length: int) -> bool:
         tokens = tokens_of(row, answers)
         inside = all(each in some for each, some in zip(tokens, inputs.tokens, strict=True)) and answers.admits(tokens)
         given: list[Any] = [None] * len(row)
-        given[len(row) - 1 - (answers.asked - 1) * answers.stride :: answers.stride] = answers.right(tokens)
+        right, size = answers.right(tokens), answers.rounded
+        if size:
+            right = [tuple(right[place : place + size]) for place in range(0, len(right), size)]
+        given[len(row) - 1 - (answers.asked - 1) * answers.stride :: answers.stride] = right
         if not inside or given != list(task.solve(row, length)):
             raise SeparatrixError(f"the specification of {task.name} answers {row[:20]} otherwise; correct it")
     return True
@@ -94,6 +98,9 @@ def tokens_of(row: Any, answers: Answers) -> list[int]:
     if isinstance(answers, Nearest):
         coordinates = [(each - answers.first) // answers.step for cell in row[::2] for each in cell[2:]]
         return [*coordinates, *(cell[1] for cell in row[1::2])]
+    if isinstance(answers, NamedSums):
+        members = [each - 1 for cell in row for each in cell[1 : 1 + answers.named]]
+        return [*members, *(each + answers.norm for cell in row for each in cell[1 + answers.named :])]
     return off_diagonal(row) if answers.on_graphs else row
 
 

@@ -43,7 +43,7 @@ MOST_WINDOWS, MOST_SEARCHED = (1 << 10) + 1, 1 << 14
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
-"""The same for running sums and recurrent networks, which take a few microseconds for each."""
+"""The same for running sums, recurrent networks and sums over sets, which take a few microseconds for each."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -85,7 +85,8 @@ def attempt(
         return None
     if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
         most = most_looked_up if specification["answer"]["kind"] == "select" else MOST_POSITIONS
-        most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else most
+        if isinstance(network, RecurrentNetwork) or specification["answer"]["kind"] == "named-sums":
+            most = MOST_SUMMED
         found = candidates(network, specification, arithmetic, most_run)
     elif isinstance(arithmetic, Floating) and arithmetic.in_order:
         most, found = MOST_SUMMED, running_sums(network, specification)
@@ -140,8 +141,10 @@ def candidates(
 
 
 def positions_of(answer: dict[str, Any], tokens: int) -> int:
-    """How many positions a network reads where inputs have so many tokens: vertices, or points and labels in turn."""
-    return 2 * answer["points"] - 1 if answer["kind"] == "nearest" else answer.get("vertices", tokens)
+    """How many positions a network reads where inputs have so many tokens: vertices, cells, or points and labels."""
+    if answer["kind"] == "nearest":
+        return 2 * answer["points"] - 1
+    return answer.get("vertices", answer.get("cells", tokens))
 
 
 def age_of(network: Network) -> list[int]:
@@ -172,6 +175,8 @@ def stated_layers(
     attention = [number for number in acting if not isinstance(network.layers[number], FeedForward)]
     if not 0 < len(attention) <= 2:
         return None
+    if asked == "named-sums":
+        return [{"kind": "average" if number == attention[0] else "idle"} for number in range(len(network.layers))]
     if asked == "nearby-sums":
         return stated_windows(network, inputs, attention[0], acting)
     first = network.layers[attention[0]]

@@ -83,6 +83,17 @@ class SparseAveraging(Task):
         del length
         return 1 + self.sparsity + self.dimension
 
+    def specification(self, length: int) -> dict[str, Any]:
+        self.check_length(length)
+        q, d, far = self.sparsity, self.dimension, self.resolution
+        return {
+            "inputs": [
+                {"count": length * q, "tokens": [0, length]},
+                {"count": length * d, "tokens": [0, 2 * far + 1]},
+            ],
+            "answer": {"kind": "named-sums", "cells": length, "named": q, "dimension": d, "norm": far},
+        }
+
     def solve(self, row: Row, length: int) -> Answers:
         del length
         values = {cell[0]: cell[1 + self.sparsity :] for cell in row}
