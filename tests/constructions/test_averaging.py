@@ -10,8 +10,7 @@ from flint import fmpz_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arithmetic import Balls, FixedPoint, Floating
-from separatrix.arithmetic.codes.dual import dual_certificate, outside_bound
+from separatrix.arithmetic import Balls, FixedPoint, Floating, outside_bound
 from separatrix.arithmetic.interface import UndecidedError
 from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.theorems._averaging import SetCodes
@@ -24,6 +23,7 @@ from separatrix.tasks import draws_from
 from separatrix.tasks.problems._matching import Matching
 from separatrix.tasks.problems.match3_local import Match3Local
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
+from tests.arithmetic.codes.test_dual import dual_certificate
 
 NAMES = ("sparse-averaging", "match3-local", "match3-heads")
 SMALL: list[tuple[str, int, dict[str, Any]]] = [

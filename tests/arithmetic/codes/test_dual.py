@@ -8,7 +8,14 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arithmetic.codes.dual import dual_certificate, dual_numerators, outside_bound
+from separatrix.arithmetic.codes.dual import dual_multiples, outside_bound
+
+
+def dual_certificate(signs):
+    """The vector for rows of ±1 (q, k), as k Fractions."""
+    multiples, denominator = dual_multiples(signs @ signs.T)
+    totals = np.array(multiples, dtype=object) @ signs.astype(object)
+    return np.array([Fraction(int(each), denominator) for each in totals], dtype=object)
 
 
 @pytest.mark.parametrize(("size", "width"), [(1, 1), (3, 8), (8, 16), (30, 64)])
@@ -23,11 +30,10 @@ def test_every_row_is_met_with_one_and_no_shorter_vector_does_that(size, width):
 
 
 def test_multiples_beyond_a_word_are_exact():
-    """Thirty rows have a determinant of some 150 bits, so that the sums leave int64."""
+    """Thirty rows have a determinant of some 150 bits."""
     signs = 2 * np.random.default_rng(30).integers(0, 2, (30, 64)) - 1
-    numerators, denominator = dual_numerators(signs)
-    assert denominator.bit_length() > 64
-    assert (signs.astype(object) @ numerators == denominator).all()
+    assert dual_multiples(signs @ signs.T)[1].bit_length() > 64
+    assert (signs.astype(object) @ dual_certificate(signs) == 1).all()
 
 
 @given(st.lists(st.integers(-24, 24), min_size=3, max_size=12), st.integers(1, 3))

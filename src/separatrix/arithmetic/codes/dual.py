@@ -18,25 +18,10 @@ Deviation (E9): the slides' 1/2 is not needed, any bound below 1 will do with a 
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
-
-
-def dual_certificate(signs: NDArray[np.int64]) -> NDArray[Any]:
-    """w_S for rows of ±1 (q, k): k Fractions; all 0 where no vector meets every row with 1 and least norm."""
-    numerators, denominator = dual_numerators(signs)
-    return np.array([Fraction(int(each), denominator) for each in numerators], dtype=object)
-
-
-def dual_numerators(signs: NDArray[np.int64]) -> tuple[NDArray[Any], int]:
-    """Return the same w_S as Python ints (k,) over a common denominator."""
-    multiples, denominator = dual_multiples(signs @ signs.T)
-    if sum(map(abs, multiples)) < 1 << 62:
-        return (np.array(multiples, dtype=np.int64) @ signs).astype(object), denominator
-    return np.array(multiples, dtype=object) @ signs.astype(object), denominator
 
 
 def dual_multiples(gram: NDArray[np.int64]) -> tuple[list[int], int]:
