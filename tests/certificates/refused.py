@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from separatrix.networks import EmbeddingPart, ExactMatrix, Network, SignRows, TableRows
-from tests.certificates.changes import changed, with_dual, with_head, with_layer, with_part
+from tests.certificates.changes import changed, with_head, with_layer, with_part
 
 Change = Callable[[Network], Network]
 
@@ -102,12 +102,6 @@ def moved_address(network: Network) -> Network:
     return more("address", "token", network.vocabulary, network.slots.size("address"))(network)
 
 
-def index_in_the_values(network: Network) -> Network:
-    """Values that hold a cell's own index as well."""
-    (values,) = network.feature_parts
-    return replace(network, feature_parts=(replace(values, matrix=changed(values.matrix, 0, 0, 1)),))
-
-
 SAME = SignRows(numpy.zeros((2, 2), dtype=numpy.uint8))
 """A code whose rows are all alike."""
 
@@ -120,11 +114,6 @@ def times(factor: int) -> Change:
         return with_head(network, 0, query=ExactMatrix(query.numerators * factor, query.denominator))
 
     return change
-
-
-def gained(factor: int) -> Change:
-    """Dual certificates with another gain."""
-    return lambda network: with_dual(network, gain=network.dual_parts[0].gain * factor)
 
 
 def coordinate_in_the_labels(network: Network) -> Network:

@@ -4,14 +4,12 @@ A method may only reason about shapes that it has checked. Every row changes one
 proves, so that one of those checks is all that is between the network and a wrong proof.
 """
 
-import numpy
 import pytest
 
 from separatrix.certificates import check
 from separatrix.networks import Attention
 from tests.certificates.changes import build
 from tests.certificates.refused import (
-    AVERAGING,
     EQUALITY,
     LOOKUP,
     MATCH3,
@@ -22,10 +20,8 @@ from tests.certificates.refused import (
     coordinate_in_the_labels,
     doubled_heads,
     feed,
-    gained,
     halved,
     head,
-    index_in_the_values,
     layered,
     layers,
     more,
@@ -70,17 +66,6 @@ REFUSED = [
     (MATCH3, read(at="last"), "triple-matching", "every position"),
     (MATCH3, layered(0, residual=True), "triple-matching", "without residual"),
     (MATCH3, halved(0, "query"), "triple-matching", None),
-    # dual-certificates
-    (AVERAGING, layered(0, residual=True), "dual-certificates", "without residual"),
-    (AVERAGING, head("query", "key"), "dual-certificates", "one dual certificate"),
-    (AVERAGING, head("key", "value"), "dual-certificates", None),
-    (AVERAGING, more("key", "position", 8, 7), "dual-certificates", "one dual certificate"),
-    (AVERAGING, part("key", indices=numpy.arange(8)), "dual-certificates", "follow the positions"),
-    (AVERAGING, part("key", tokens=(1, 8)), "dual-certificates", "every position has"),
-    (AVERAGING, halved(0, "query"), "dual-certificates", "not a whole number"),
-    (AVERAGING, head("value", "key"), "dual-certificates", "from one slot"),
-    (AVERAGING, index_in_the_values, "dual-certificates", "the index and the set"),
-    (AVERAGING, gained(10**4), "dual-certificates", "the end of the range"),
 ]  # fmt: skip
 
 

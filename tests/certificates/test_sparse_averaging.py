@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.certificates import check
-from separatrix.certificates.methods.sparse_averaging import Asked, inner_products
 from separatrix.networks import CellSets, ExactMatrix, SignRows, evaluate
-from separatrix.tasks import draws_from, tasks
+from separatrix.tasks import draws_from
 from tests.certificates.changes import assert_refuted, build, entry, flipped, with_dual, with_head, with_part
 
-METHOD = "dual-certificates"
+METHOD = "kernel"
 
 
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
@@ -61,24 +60,6 @@ def test_variants_and_roundings_of_sparse_averaging(length, sparsity, variant, r
     network, claim = build("sparse-averaging", length, {"sparsity": sparsity}, variant=variant, rounding=rounding)
     verdict = check(network, claim)
     assert verdict.valid, verdict.reason
-
-
-@given(st.integers(1, 3), st.integers(1, 6))
-@settings(max_examples=18, deadline=None)
-def test_values_are_counted_as_the_task_lists_them(dimension, resolution):
-    task = tasks()["sparse-averaging"].with_parameters(sparsity=1, dimension=dimension, resolution=resolution)
-    assert Asked(1, 1, dimension, resolution).values == task.count(1)
-
-
-@pytest.mark.parametrize("count", [2, 5, 8])
-def test_inner_products_are_those_of_all_pairs(count):
-    network, _ = build("sparse-averaging", 8)
-    rule = network.dual_parts[0].rule
-    found = inner_products(rule, count).tolist()
-    signs = rule.signs(numpy.arange(1 << (count - 1).bit_length()))
-    assert found == [int(each) for each in (signs @ signs[0])[1:]]
-    pairs = {int(signs[i] @ signs[j]) for i in range(count) for j in range(i)}
-    assert pairs <= set(found)
 
 
 # -- planted faults -----------------------------------------------------------------------------------------------

@@ -82,8 +82,6 @@ class Construction(ABC):
     also: tuple[tuple[str, str], ...] = ()
     """Other values of fields of :class:`Options` with which it certifies too; campaigns against the checker start from
     these networks as well."""
-    proved_by_kernel: bool = True
-    """Whether the kernel decides its certificates; otherwise they rely on the checker."""
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
     """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""

@@ -52,7 +52,6 @@ class SparseAveragingConstruction(Construction):
     theorem: str = "SHT23 qSA"
     statement: str = "one self-attention unit with m = O(d + q log N) averages any q values at every position"
     task_name: str = "sparse-averaging"
-    proved_by_kernel: bool = False
     longest_built: int | None = 1 << 16
     how: tuple[str, ...] = (
         "For every set of q positions there is a query of O(q log N) numbers whose score is the same at all of them "

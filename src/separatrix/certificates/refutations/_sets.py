@@ -1,11 +1,11 @@
-"""Inputs against a network for sparse averaging: one hard set for all cells, values that pull it and others apart."""
+"""Inputs against a network that reads sets: one hard set for all cells, values that pull it and others apart."""
 
 from collections.abc import Iterator
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.refutations import Search
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import Claim, Tokens
 from separatrix.networks import Attention, Network
 
@@ -13,14 +13,19 @@ SETS = 256
 BEST = 2
 
 
-def inputs(network: Network, claim: Claim, inner: Tokens | None = None) -> Iterator[Tokens]:
-    """All cells ask for one set that the code, given by its inner products with vector 0, separates badly."""
-    parameters, length = claim.task.parameters(), claim.length
+def named_sets(network: Network, claim: Claim) -> Iterator[Tokens]:
+    """All cells ask for one set that the code separates badly."""
+    known_name(claim.task)
+    if not network.dual_parts:
+        return
+    parameters, length, rule = claim.task.parameters(), claim.length, network.dual_parts[0].rule
     sparsity, resolution = parameters["sparsity"], parameters["resolution"]
     order = list(range(1, length))
-    if inner is not None:
+    if rule.count >= length:
         # Position 0 outside, and the vectors nearest to its own inside.
-        order.sort(key=lambda place: -int(inner[place - 1]))
+        signs = rule.signs(numpy.arange(length))
+        inner = (signs @ signs[0]).tolist()
+        order.sort(key=lambda place: -inner[place])
     listed = [order[:sparsity], list(range(sparsity)), order[-sparsity:]]
     sets = [sorted(chosen) for chosen in listed if len(chosen) == sparsity]
     patterns = ((1, -1), (-1, 1), (1, 1), (0, 1), (0, -1))
@@ -49,6 +54,3 @@ def _leaking(network: Network, claim: Claim) -> list[list[int]]:
     powers = numpy.exp(scores - scores.max(axis=1, keepdims=True))
     numpy.put_along_axis(powers, sets, 0, axis=1)
     return sets[numpy.argsort(-powers.sum(axis=1))[:BEST]].tolist()
-
-
-SEARCH = Search("dual-certificates", inputs)
