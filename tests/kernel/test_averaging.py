@@ -351,12 +351,15 @@ def edge(case: dict[str, Any], name: str, other: str, good: int, bad: int) -> No
             bad = middle
 
 
+PRODUCTS_OF_1 = [[*row, 0] for row in CUBE]
+
+
 def test_bounds_are_those_that_the_rule_states():
     random, accepted = Random(3), 0
     for _ in range(60):
         base = random.choice((2, 4, 10))
         exponent = random.randint(4, 14) if base == 2 else random.randint(2, 6)
-        code = random.choice((SIMPLEX, ORTHOGONAL, CUBE, [[1]], [[0, 1, 1, 1], [1, 0, 1, 1]]))
+        code = random.choice((SIMPLEX, ORTHOGONAL, CUBE, [[1]], [[0, 1, 1, 1], [1, 0, 1, 1]], PRODUCTS_OF_1))
         n = random.randint(1 if random.random() < 0.1 else 2, 1 << len(code))
         q = random.randint(1, n)
         ways = [Fraction(random.choice((1, 1, 1, 2, Fraction(1, 2), Fraction(7, 3), 5))) for _ in range(5)]
