@@ -15,8 +15,14 @@ LOOKUP = ("index-lookup", 4, {"alphabet": 3})
 EQUALITY = ("equality", 6, {})
 MQAR = ("mqar", 4, {})
 NEAREST = ("nearest-neighbour", 4, {})
+MATCH2 = ("match2", 3, {"modulus": 7})
 MATCH3 = ("match3", 3, {"modulus": 7})
+LAST = ("match3-last", 4, {"modulus": 7})
+CYCLE = ("directed-3-cycle", 3, {})
 AVERAGING = ("sparse-averaging", 8, {})
+LOCAL = ("match3-local", 3, {"modulus": 7, "window": 1})
+HEADS = ("match3-heads", 3, {"modulus": 7})
+DYCK = ("dyck-transformer", 4, {})
 
 
 def column(network: Network, slot: str, offset: int = 0) -> int:
@@ -58,6 +64,17 @@ def layered(layer: int, **fields: Any) -> Change:
 
 def read(**fields: Any) -> Change:
     return lambda network: replace(network, readout=replace(network.readout, **fields))
+
+
+def readout_bias(network: Network) -> Network:
+    return read(bias=changed(network.readout.bias, 0, 0, 1))(network)
+
+
+def readout_entry(slot: str, value: int = 1) -> Change:
+    def change(network: Network) -> Network:
+        return read(matrix=changed(network.readout.matrix, 0, column(network, slot), value))(network)
+
+    return change
 
 
 def part(slot: str, **fields: Any) -> Change:
@@ -114,6 +131,44 @@ def times(factor: int) -> Change:
         return with_head(network, 0, query=ExactMatrix(query.numerators * factor, query.denominator))
 
     return change
+
+
+def search_times(factor: int) -> Change:
+    """A search that reads a multiple of the window's bits."""
+
+    def change(network: Network) -> Network:
+        layer: Any = network.layers[3]
+        inner = layer.inner.numerators.copy()
+        inner[:, network.slots.columns("window")] *= factor
+        return with_layer(network, 3, inner=ExactMatrix(inner))
+
+    return change
+
+
+def another_digit(network: Network) -> Network:
+    """A search that reads the second bit of one place of the window as 3 instead of 2."""
+    layer: Any = network.layers[3]
+    inner = layer.inner.numerators.copy()
+    inner[inner[:, column(network, "window", 2)] != 0, column(network, "window", 2)] += 1
+    return with_layer(network, 3, inner=ExactMatrix(inner))
+
+
+def absent_is_zero(network: Network) -> Network:
+    """A search that takes every place for occupied: a place without a number then counts as residue 0."""
+    layer: Any = network.layers[3]
+    inner, size = layer.inner.numerators.copy(), network.slots.size("own")
+    present = [column(network, "window", place) for place in range(0, network.slots.size("window"), size)]
+    bias = layer.inner_bias.numerators + inner[:, present].sum(axis=1, keepdims=True)
+    inner[:, present] = 0
+    return with_layer(network, 3, inner=ExactMatrix(inner), inner_bias=ExactMatrix(bias))
+
+
+def valued_dummy(network: Network) -> Network:
+    """A dummy that holds what the first number holds."""
+    (own,) = (each for each in network.embedding if each.slot == "own")
+    table = own.rule.table.numerators  # type: ignore[union-attr]
+    rule = TableRows(ExactMatrix(numpy.concatenate([table[:1], table])))
+    return with_part(network, "own", tokens=(0, network.vocabulary), rule=rule)
 
 
 def coordinate_in_the_labels(network: Network) -> Network:

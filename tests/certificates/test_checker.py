@@ -60,7 +60,7 @@ def test_inputs_of_another_kind_are_never_claimed():
 def test_one_answer_is_not_enough_where_several_are_asked():
     network, claim = build("match2-code", 3, {"modulus": 4})
     last = replace(network, readout=replace(network.readout, at="last"))
-    for method in ("enumeration", "kernel", None):
+    for method in ("enumeration", "pair-matching", None):
         assert not check(last, claim, method).valid
 
 

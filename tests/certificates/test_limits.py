@@ -11,6 +11,8 @@ from separatrix.certificates import UnsupportedError, check
 from separatrix.certificates.methods import (
     _cells,
     _focused,
+    _placed_bits,
+    _token_scores,
     block_addressed,
     enumeration,
     triple_matching,
@@ -26,7 +28,10 @@ from separatrix.networks import (
 from tests.certificates.changes import build, with_dual, with_head
 from tests.certificates.refused import (
     AVERAGING,
+    LAST,
+    LOCAL,
     LOOKUP,
+    MATCH2,
     MATCH3,
     MQAR,
     head,
@@ -37,7 +42,9 @@ LIMITS = [
     (("majority", 7, {}), _focused, "LARGEST_SCORES", "position-addressed", "too many to compare with every key"),
     (("equality", 6, {}, "circle"), block_addressed, "LARGEST_TABLE", "block-addressed", "too many values"),
     (MQAR, _cells, "LARGEST_SYMBOLS", "content-addressed", "too many to compare"),
+    (MATCH2, _token_scores, "LARGEST_TABLE", "pair-matching", "too many pairs"),
     (MATCH3, triple_matching, "LARGEST_MODULUS", "triple-matching", "beyond 1"),
+    (LOCAL, _placed_bits, "MOST_POINTS", "window-matching", "too many sums"),
 ]
 
 
@@ -52,6 +59,12 @@ def test_sizes_beyond_a_limit_are_refused(start, module, limit, method, words, m
     assert not verdict.valid
     assert not verdict.refuted
     assert words in verdict.reason
+
+
+def test_a_query_that_may_match_itself_is_another_task():
+    network, claim = build(*LAST)
+    other = replace(claim, task=claim.task.with_parameters(exclude_query=False))
+    assert "query excluded" in check(network, other, "pair-matching").reason
 
 
 def test_other_kinds_of_layers_are_left_to_their_methods():

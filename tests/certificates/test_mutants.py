@@ -94,13 +94,13 @@ class TestItWouldBeSeen:
         honest = judging.check
 
         def careless(network, claim, method=None):
-            if method == "triple-matching":
+            if method == "window-matching":
                 return Verdict(True, False, "fine", method, "2^6")
             return honest(network, claim, method)
 
         monkeypatch.setattr(judging, "check", careless)
         assert judged(network, claim).outcome == "wrongly accepted"
-        assert judged(network, claim).defect == "triple-matching"
+        assert judged(network, claim).defect == "window-matching"
 
     def test_a_counterexample_that_does_not_fail(self, wrong, monkeypatch):
         _, claim = wrong

@@ -104,11 +104,11 @@ def test_a_verdict_says_its_word_once():
     """Each of the three states has its word, and a reason does not repeat it."""
     right, wrong = (constructions()["index-lookup"].build(8, options) for options in (Options(), Options(gain=0)))
     verdicts = [check(each.network, Claim(each.task, 8, each.arithmetic)) for each in (right, wrong)]
-    unknown = Verdict(False, False, "70 bits are too many", "kernel")
+    unknown = Verdict(False, False, "70 bits are too many", "pair-matching")
     verdicts.append(undecided([unknown]))
     words = [WORDS[state_of(verdict)] for verdict in verdicts]
     assert words == ["certified", "refuted", "not proved"]
-    assert verdicts[2].reason == "kernel: 70 bits are too many"
+    assert verdicts[2].reason == "pair-matching: 70 bits are too many"
 
 
 def test_an_answer_that_is_none_is_shown_as_it_is():

@@ -4,16 +4,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy
 import pytest
 
 from separatrix.certificates import check
+from separatrix.certificates.meanings.matchings import MatchingInputs
+from separatrix.certificates.methods.window_matching import Examination
 from separatrix.constructions import Options
 from separatrix.constructions.theorems._averaging import set_gain
 from separatrix.constructions.theorems.match3_local import CONSTRUCTION, window_queries
 from separatrix.networks import ExactMatrix, FeedForward, Network, TableRows
 from tests.certificates.changes import assert_refuted, build, entry, flipped, with_layer, with_part
 
-METHOD = "kernel"
+METHOD = "window-matching"
 
 
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
@@ -33,8 +36,8 @@ def test_method_and_enumeration_accept_right_networks(length, parameters, roundi
 @pytest.mark.parametrize(
     ("length", "parameters", "covered"),
     [
-        (16, {}, "256^16"),
-        (100, {"window": 2, "modulus": 99}, "99^100"),
+        (64, {}, "4096^64"),
+        (200, {"window": 4, "modulus": 999}, "999^200"),
         (10, {"window": 50, "modulus": 30}, "30^10"),
     ],
 )
@@ -121,3 +124,19 @@ def test_a_table_that_holds_other_residues_is_not_accepted():
     changed = with_part(network, "own", rule=replace(table, table=entry(table.table, 2, 1, 0)))
     assert not check(changed, claim, METHOD).valid
     assert check(changed, claim).refuted
+
+
+@pytest.mark.parametrize(("low", "high", "valid"), [(0, 6, True), (0, 7, False), (6, 6, True)])
+def test_bits_are_restored_exactly_on_whole_intervals(low, high, valid):
+    """x ↦ step(x) with the edges 1/4 and 1/2 of 25: 6 is the last raw number that becomes 0, 13 the first 1."""
+    network, claim = build("match3-local", 5, {"modulus": 4, "window": 1}, exponent=2)
+    # A window of three: averages are compared with 1/12 and 1/6, so step(x) is had from a third of the weights.
+    restoring = network.layers[2]
+    assert isinstance(restoring, FeedForward)
+    inner = restoring.inner.numerators.copy()
+    inner[restoring.inner_bias.numerators[:, 0] < 0] //= 3
+    thirds = with_layer(network, 2, inner=ExactMatrix(inner))
+    arithmetic: Any = claim.arithmetic
+    examination = Examination(thirds, MatchingInputs(5, 4), arithmetic)
+    assert examination.restored(numpy.array([low, 13]), numpy.array([high, 30])) == valid
+    assert not examination.restored(numpy.array([0, 12]), numpy.array([6, 30]))

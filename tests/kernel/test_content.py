@@ -296,8 +296,8 @@ def test_keys_of_the_same_values_are_weighed_together():
     assert check(content, data).inputs_covered == "5^31"
 
 
-@pytest.mark.parametrize(("name", "length"), [("mqar", 1024), ("match2", 65), ("match2-code", 300)])
-def test_claims_that_would_take_minutes_are_not_tried(name, length):
+@pytest.mark.parametrize(("name", "length"), [("mqar", 1024), ("match2", 64), ("match2-code", 200)])
+def test_claims_that_would_take_minutes_are_left_to_others(name, length):
     built = constructions()[name].build(length)
     assert prove(built.network, built.task, length, built.arithmetic) is None
 

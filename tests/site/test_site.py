@@ -432,6 +432,8 @@ def test_several_heads_are_told_with_the_width_of_one():
 def test_every_construction_is_certified_as_far_as_it_is_asked_on_every_machine(sections):
     """How long a size took decides nothing: the limit of time is for users' constructions."""
     asked = {name: each.longest_certified or 1024 for name, each in constructions().items()}
+    # Beyond these the sums of the checker have more than 62 bits.
+    asked |= {"match2-code": 256, "match3-last": 256}
     sizes = {each["name"]: each["sizes"] for each in sections["constructions"]["constructions"]}
     assert {name: rows[-1]["length"] for name, rows in sizes.items()} == asked
     assert all(row["certified"] for rows in sizes.values() for row in rows)

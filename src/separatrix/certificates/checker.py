@@ -78,7 +78,7 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
     if reason is not None:
         return Verdict(False, False, reason, method.name, concerned=concerned)
     try:
-        proved = method.prove(network, claim)
+        covered = method.prove(network, claim)
     except SuspicionError as suspicion:
         found = refutation(method.name, network, claim, suspicion, tried)
         return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found, suspected=True)
@@ -92,10 +92,7 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
     if found is not None:
         reason = "a random input is answered wrongly, though the method found nothing; please report this network"
         return Verdict(False, True, reason, method.name, counterexample=found)
-    covered, proof = (proved, None) if isinstance(proved, str) else (proved.accepted.inputs_covered, proved.content)
-    return Verdict(
-        True, False, "every input is answered correctly", method.name, covered, trust=method.trust, proof=proof
-    )
+    return Verdict(True, False, "every input is answered correctly", method.name, covered, trust=method.trust)
 
 
 def misfit(network: AnyNetwork, claim: Claim) -> str | None:

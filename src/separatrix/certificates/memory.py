@@ -2,8 +2,8 @@
 
 The checker holds the projections of all positions, and of all tokens where keys depend on them, which grow with
 (N + |Σ|) · width, blocks of scores of a fixed size, and what every position passes on where a second layer counts; no
-method holds an N × N matrix of more than a block. The estimate is generous: for pair matching over 2^16 residues it
-says 0.8 GiB where 0.6 GB were measured, for a lookup at N = 2^20 2.6 GiB where 0.4 GB, for equality 2.6 where 1.4 GB.
+method holds an N × N matrix of more than a block. The estimate is generous: for pair matching over 2^20 residues it
+says 16 GiB where 8.3 GB were measured, for a lookup at N = 2^20 2.6 GiB where 0.4 GB, for equality 2.6 where 1.4 GB.
 
 It is compared with ``--max-memory`` before the work; while the work runs, the operating system keeps the limit
 (``cli.limits``).

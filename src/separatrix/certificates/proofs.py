@@ -44,8 +44,8 @@ def with_proof(network: AnyNetwork, claim: Claim, verdict: Verdict) -> tuple[Ver
     >>> with_proof(built.network, claim, check(built.network, claim))[0].trust
     'kernel'
     """
-    if verdict.proof is not None or verdict.refuted or not states_itself(claim.task, claim.length):
-        return verdict, verdict.proof
+    if verdict.refuted or not states_itself(claim.task, claim.length):
+        return verdict, None
     report("proof for the kernel", 0, None)
     found = prove(network, claim.task, claim.length, claim.arithmetic)
     if found is None:

@@ -5,7 +5,7 @@ network gets wrong, run before it is reported), or *not proved* (no method cover
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from separatrix.arithmetic import Arithmetic
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Network
-from separatrix.provers import Proved
 from separatrix.tasks import Task
 
 Tokens = NDArray[numpy.int64]
@@ -54,7 +53,7 @@ class Verdict:
     there. ``suspected`` says that a method found fault with it, whether or not an input that fails was found;
     ``reasons`` are those of all methods where none decides. ``trust`` says what a valid verdict relies on: the kernel
     alone, or a method of this room with all that it uses. ``rule`` is what the kernel decided by, where it was asked.
-    ``concerned``: the method is for such tasks, networks and numbers. ``proof`` is what the kernel accepted.
+    ``concerned``: the method is for such tasks, networks and numbers.
     """
 
     valid: bool
@@ -68,7 +67,6 @@ class Verdict:
     trust: Literal["kernel", "wide"] = "wide"
     concerned: bool = True
     rule: str | None = None
-    proof: Mapping[str, Any] | None = None
 
 
 class Method(ABC):
@@ -86,9 +84,8 @@ class Method(ABC):
     extensions: bool = False
 
     @abstractmethod
-    def prove(self, network: Any, claim: Claim) -> str | Proved:
-        """Return the number of inputs covered, such as "64^1024*1024", or the kernel's proof, if every one is answered
-        correctly.
+    def prove(self, network: Any, claim: Claim) -> str:
+        """Return the number of inputs covered, such as "64^1024*1024", if every one is answered correctly.
 
         Raises :class:`UnsupportedError` where the method does not apply and :class:`SuspicionError` where the claim
         seems false.

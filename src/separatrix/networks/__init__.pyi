@@ -1,4 +1,5 @@
 from separatrix.networks.code_attention import code_queries as code_queries
+from separatrix.networks.code_attention import code_scores as code_scores
 from separatrix.networks.decoding import PowerSums as PowerSums
 from separatrix.networks.decoding import is_prime as is_prime
 from separatrix.networks.dual import CellSets as CellSets
@@ -8,6 +9,7 @@ from separatrix.networks.embedding import FeaturePart as FeaturePart
 from separatrix.networks.embedding import SignRows as SignRows
 from separatrix.networks.embedding import TableRows as TableRows
 from separatrix.networks.embedding import embed as embed
+from separatrix.networks.evaluate import Outputs as Outputs
 from separatrix.networks.evaluate import affine as affine
 from separatrix.networks.evaluate import attention_weights as attention_weights
 from separatrix.networks.evaluate import check_tokens as check_tokens

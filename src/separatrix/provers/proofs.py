@@ -32,14 +32,10 @@ MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
 MOST_LOOKED_UP = (1 << 20) + 1
 """The same for a lookup whose certificate is asked for; at 2^20 symbols the kernel takes two minutes."""
-MOST_TOKENS, MOST_ROWS, MOST_RECALLED, MOST_POINTS = 1 << 16, 1 << 12, (1 << 9) + 1, (1 << 8) + 1
-"""Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall; points.
-
-On one core the kernel takes 15 s for 2^16 numbers with sign codes, 38 s for 2^12 with cosines, 20 s for MQAR of length
-2^9, and 22 s for 2^14 numbers in windows of 2^7 positions.
-"""
-MOST_WINDOWS, MOST_SEARCHED = (1 << 10) + 1, 1 << 14
-"""Positions whose windows are searched, and tokens there."""
+MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
+"""Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
+MOST_WINDOWS = (1 << 10) + 1
+"""Positions whose windows are searched."""
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
@@ -201,16 +197,16 @@ def stated_windows(
     network: Network, inputs: list[range], attention: int, acting: list[int]
 ) -> list[dict[str, Any]] | None:
     """The statements about a network that searches windows of tokens in its last feed-forward."""
-    if len(inputs) > MOST_WINDOWS or max(map(len, inputs)) > MOST_SEARCHED or attention == acting[-1]:
+    if len(inputs) > MOST_WINDOWS or max(map(len, inputs)) > MOST_TOKENS or attention == acting[-1]:
         return None
     kinds = {**dict.fromkeys(acting, "feed-forward"), attention: "windows", acting[-1]: "search"}
     return [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
 
 
 def comparable(network: Network, inputs: list[range], answer: dict[str, Any]) -> bool:
-    """Whether tokens, or points, are so few that the kernel compares them within a minute."""
+    """Whether tokens, or points, are so few that the kernel compares them in seconds."""
     if answer["kind"] == "nearest":
-        return answer["points"] <= MOST_POINTS
+        return answer["points"] <= MOST_RECALLED
     rules = [part.rule for part in network.embedding if part.source == "token"]
     rows = max([rule.count for rule in rules if isinstance(rule, TableRows)], default=0)
     recalled = inputs.count(inputs[-1]) if answer["kind"] == "recall" else 0

@@ -1,9 +1,9 @@
 """What is enough for a design: constructions built at the length and certified, and facts that need no theorem.
 
-A certificate at a great length takes minutes. Up to :data:`PROVED_AT_ONCE`, or the largest length that the atlas
-certifies, each network is certified on request; beyond, the record ``shipped/certified.json`` is looked up by the hash
-of the network that was just built, so that it is about these very weights; without an entry the network is certified at
-that length and ``certified_length`` says so.
+A certificate at a great length takes minutes. Up to :data:`PROVED_AT_ONCE` each network is certified on
+request; beyond, the record ``shipped/certified.json`` is looked up by the hash of the network that was just built, so
+that it is about these very weights; without an entry the network is certified at the length ``PROVED_AT_ONCE`` and
+``certified_length`` says so.
 """
 
 import hashlib
@@ -72,14 +72,16 @@ def built_here(task: Task, length: int, certify: bool) -> tuple[BuiltHere, ...]:
 
 def _proof(construction: Construction, built: Built, certify: bool) -> tuple[Evidence, int] | None:
     """Return how a network is known to be right, and at which length; None where it is not."""
-    length, most = built.length, min(PROVED_AT_ONCE, construction.longest_certified or PROVED_AT_ONCE)
-    if certify or length <= most:
+    length = built.length
+    if certify or length <= PROVED_AT_ONCE:
         return ("certified", length) if _valid(built) else None
     if is_recorded(construction.name, built):
         return "certificate recorded", length
     step = built.task.length_step
     try:
-        shorter = construction.build(most - most % step, Options(parameters=dict(built.task.parameters())))
+        shorter = construction.build(
+            PROVED_AT_ONCE - PROVED_AT_ONCE % step, Options(parameters=dict(built.task.parameters()))
+        )
     except SeparatrixError:
         return None
     return ("certified at a shorter length", shorter.length) if _valid(shorter) else None

@@ -28,7 +28,9 @@ from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, 
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._streams import columns, live_slots
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Network, ThirdOrderHead
+from separatrix.networks import GraphHead, Head, Network, ThirdOrderHead
+
+AnyHead = Head | ThirdOrderHead | GraphHead
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def averages(groups: Sequence[Group], arithmetic: FixedPoint, scoring: str, what
     return in_range(Box(low.astype(numpy.int64), high.astype(numpy.int64)), arithmetic, what)
 
 
-def written(groups: Sequence[Group], head: ThirdOrderHead, live: Raw, arithmetic: FixedPoint, what: str) -> Box:
+def written(groups: Sequence[Group], head: AnyHead, live: Raw, arithmetic: FixedPoint, what: str) -> Box:
     """What the first layer, one head without residual, makes of such rows in the live coordinates."""
     average = averages(groups, arithmetic, head.scoring, what)
     return product_range(
@@ -95,7 +97,7 @@ def written(groups: Sequence[Group], head: ThirdOrderHead, live: Raw, arithmetic
     )
 
 
-def answers(groups: Sequence[Group], head: ThirdOrderHead, network: Network, arithmetic: FixedPoint, what: str) -> Raw:
+def answers(groups: Sequence[Group], head: AnyHead, network: Network, arithmetic: FixedPoint, what: str) -> Raw:
     """The answers of a network that is such a head and feed-forwards, -1 where they are not the same on all inputs."""
     live, (groups, which) = columns(network, live_slots(network)), alike(groups)
     box = feed_forwards(

@@ -19,13 +19,13 @@ class Kernel(Method):
     extensions = True
     trust = "kernel"
 
-    def prove(self, network: AnyNetwork, claim: Claim) -> Proved:
-        """The accepted proof."""
+    def prove(self, network: AnyNetwork, claim: Claim) -> str:
+        """The inputs that the accepted proof covers."""
         if not states_itself(claim.task, claim.length):
             raise OtherClaimError(f"{claim.task.name} states no specification at this length")
         found = attempt(network, claim.task, claim.length, claim.arithmetic, most_run=0)
         if isinstance(found, Proved):
-            return found
+            return found.accepted.inputs_covered
         if found is None:
             raise UnsupportedError("no prover has a proof to write about this network and task")
         raise SuspicionError(f"the kernel refuses the proof: {found}", refusal=found)

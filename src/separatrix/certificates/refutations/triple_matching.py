@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from separatrix.certificates.meanings.matchings import matching_inputs
 from separatrix.certificates.refutations import Search
-from separatrix.certificates.refutations._pairs import around
+from separatrix.certificates.refutations._matching import around
 from separatrix.certificates.verdict import Claim, Tokens
 from separatrix.networks import Network
 

@@ -47,7 +47,7 @@ class PairMatchingByCosines(Construction):
         "one self-attention unit with m = 3 and precision O(log M + log log N) solves Match2 on every input"
     )
     task_name: str = "match2"
-    longest_certified: int | None = 16
+    longest_certified: int | None = 64
     longest_built: int | None = 1 << 11
     how: tuple[str, ...] = (
         "Two numbers add up to 0 modulo M exactly if one lies at the mirrored angle of the other on a circle of M "

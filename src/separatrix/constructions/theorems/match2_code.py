@@ -36,7 +36,6 @@ class PairMatchingByCodes(Construction):
     theorem: str = "SHT23 Match2"
     statement: str = "one self-attention unit with m = O(log M) and precision O(log N) solves Match2 on every input"
     task_name: str = "match2"
-    longest_certified: int | None = 64
     longest_built: int | None = 1 << 12
     deviations: tuple[str, ...] = ("E10: sign codes T(-z), T(z) instead of cosines",)
 

@@ -34,7 +34,6 @@ class TripleMatchingAtTheEnd(Construction):
     theorem: str = "SHT23 Variant 1"
     statement: str = "two layers of one head with m = O(log M) and precision O(log N) solve it on every input"
     task_name: str = "match3-last"
-    longest_certified: int | None = 64
     longest_built: int | None = 1 << 12
     deviations: tuple[str, ...] = (
         "E11: j, k ≠ N",

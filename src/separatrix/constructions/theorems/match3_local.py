@@ -73,7 +73,6 @@ class LocalTripleMatching(Construction):
     theorem: str = "SHT23 Variant 2"
     statement: str = "one self-attention unit with m = O(T log N) solves Match3 within windows of T, on every input"
     task_name: str = "match3-local"
-    longest_certified: int | None = 64
     longest_built: int | None = 1 << 11
     deviations: tuple[str, ...] = (
         "E9: dual certificates bounded by q/(q + 1) instead of 1/2",
