@@ -1,6 +1,5 @@
 """Names of models: what they mean, that they come back, and what is said about wrong ones."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
