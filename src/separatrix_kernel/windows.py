@@ -324,7 +324,8 @@ class Windows:
         require(unit > 0, "a part of the search does not add up as many numbers as it must, the own one among them")
         last = self.spec.terms * (modulus - 1)
         near = {0, last, *((-bias - const) // unit + more for bias, _ in acting for more in (0, 1))}
-        near.update(each + more for each in range(0, last + 1, modulus) for more in (-1, 0, 1))
+        multiples = range(0, last + 1, modulus)
+        near.update(each + more for each in multiples for more in (-1, 0, 1))
         values = {n: added(const + unit * n) for n in near if 0 <= n <= last}
         matching = [value for n, value in values.items() if n % modulus == 0]
         wrong = min(matching) <= 0 or any(value for n, value in values.items() if n % modulus)

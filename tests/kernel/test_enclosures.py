@@ -5,14 +5,28 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from itertools import product
 from math import exp, isqrt, pi, sqrt, tanh
+from operator import mul
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
+import flint
 import pytest
 
 from separatrix_kernel import balls, cells
-from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, gelu, norm, power_range, slack
+from separatrix_kernel.balls import (
+    BITS,
+    ONE,
+    Balls,
+    Linear,
+    Packed,
+    exponentials,
+    fixed,
+    gelu,
+    norm,
+    power_range,
+    slack,
+)
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, squashed
 from separatrix_kernel.content import rounded_sum, weighted_sum
@@ -492,3 +506,103 @@ def test_distances_are_at_least_the_real_ones():
     for a, b in product(range(-5, 6), range(-5, 6)):
         assert _distance([a, 0], [0, b]) ** 2 >= a * a + b * b
         assert _distance([a, 0], [0, b]) <= isqrt(a * a + b * b) + 1
+
+
+def roundings(count: int) -> Fraction:
+    """γ of so many roundings."""
+    return Fraction(count, (1 << 24) - count)
+
+
+def real(value: Fraction | int) -> flint.arb:
+    """A rational number in many digits."""
+    value = Fraction(value)
+    return flint.arb(value.numerator) / value.denominator
+
+
+def vector_of(random: Random, width: int) -> Balls:
+    """Balls of one size, small or large, of which some are points."""
+    size, radius = ONE * random.choice((1, 8)), random.choice((1, 1 << 12, 1 << 24, 1 << 34))
+    return Balls(
+        [random.randint(-size, size) for _ in range(width)],
+        [random.choice((0, random.randint(0, radius))) for _ in range(width)],
+    )
+
+
+def test_radii_of_a_map_are_at_least_the_sum_of_all_errors():
+    """Weights and biases known within half a unit, the spread of the input, and the roundings of float32."""
+    random = Random(2)
+    for _ in range(400):
+        inputs, outputs = random.randint(1, 5), random.randint(1, 3)
+        size = ONE * random.choice((1, 256)) // random.choice((1, 1 << 20, 1 << 38))
+        weight = [[random.randint(-size, size) for _ in range(outputs)] for _ in range(inputs)]
+        bias = [random.randint(-ONE, ONE) for _ in range(outputs)]
+        x = vector_of(random, inputs)
+        balls, noise = Linear(weight, bias).apply(x)
+        far = [abs(c) + r for c, r in zip(x.centres, x.radii, strict=True)]
+        for place in range(outputs):
+            column = [Fraction(2 * abs(row[place]) + 1, 2 * ONE) for row in weight]
+            centre = Fraction(sum(c * row[place] for c, row in zip(x.centres, weight, strict=True)), ONE) + bias[place]
+            spread = sum(map(mul, x.radii, column))
+            products = sum(map(mul, far, column))
+            own = Fraction(sum(far), 2 * ONE) + Fraction(1, 2) + roundings(inputs + 2) * products
+            own += roundings(inputs + 2) * (abs(bias[place]) + Fraction(1, 2)) + abs(centre - balls.centres[place])
+            assert noise[place] >= own - abs(centre - balls.centres[place])
+            assert balls.radii[place] >= own + spread
+
+
+def test_radii_of_a_norm_are_at_least_the_sum_of_all_errors():
+    random, seen = Random(3), 0
+    for _ in range(500):
+        width = random.randint(2, 6)
+        x = vector_of(random, width)
+        epsilon = Fraction(1, random.choice((10, 1000, 100_000)))
+        mean, spread = Fraction(sum(x.centres), width), Fraction(sum(x.radii), width)
+        centred = [c - mean for c in x.centres]
+        small = epsilon * ONE * ONE
+        variance = Fraction(sum(each * each for each in centred), width) + small
+        apart = (2 * sum(map(mul, map(abs, centred), x.radii)) + sum(map(mul, x.radii, x.radii))) / width
+        far = [abs(c) + r for c, r in zip(x.centres, x.radii, strict=True)]
+        wrong = 4 * roundings(width + 4) * Fraction(sum(map(mul, far, far)), width) + 4 * small / (1 << 24)
+        length = sum(each * each for each in x.radii)
+        reach = random.choice((None, isqrt(length) + 1))
+        try:
+            found = norm(x, epsilon, reach)
+        except RefusedError:
+            continue
+        if reach is not None:
+            apart = min(apart, Fraction(length, width) + 2 * Fraction(isqrt(int(length * (variance - small) / width))))
+        lower = max(variance - apart, small)
+        sigma, least, most = real(variance).sqrt(), real(lower).sqrt(), real(variance + apart).sqrt()
+        assert found.least <= least and real(variance + apart + wrong).sqrt() <= found.most
+        assert abs(found.deviation - sigma) <= 2
+        if lower <= wrong:
+            continue
+        seen += 1
+        shaken = real(lower - wrong).sqrt()
+        mean_error = roundings(width + 2) * Fraction(sum(far), width)
+        for place in range(width):
+            own = real(mean_error + Fraction(32, 1 << 24) * (far[place] + abs(mean) + spread)) * ONE / shaken
+            own += real(abs(centred[place]) + x.radii[place]) * (ONE / shaken - ONE / least)
+            middle = real(centred[place]) * ONE / sigma
+            ends = (ONE / least - ONE / sigma), (ONE / sigma - ONE / most)
+            caused = (
+                real(abs(centred[place])) * max(ends, key=float)
+                + real(x.radii[place] + (width * spread - 2 * x.radii[place]) / width) * ONE / least
+            )
+            off = abs(middle - found.balls.centres[place])
+            assert not found.balls.radii[place] < own + caused + off
+            assert not found.noise[place] < own
+    assert seen > 200
+
+
+def test_bends_of_gelu_are_at_least_as_wide_as_all_errors():
+    random = Random(4)
+    for _ in range(500):
+        centre = random.randint(-1, 1) * random.choice((0, 1, ONE // 7, 3 * ONE, 20 * ONE)) + random.randint(-99, 99)
+        radius = random.choice((0, 1, random.randint(0, 1 << 20), random.randint(0, ONE)))
+        found, square = gelu(centre, radius), Fraction(radius * radius, ONE)
+        wrong = Fraction(16 * (abs(centre) + radius), 1 << 24) + Fraction(8 * abs(centre) + (1 << 14) * radius, ONE) + 1
+        assert -found.low >= 7 * square / 128 + wrong
+        assert found.high >= 103 * square / 256 + wrong
+        if abs(centre) > 18 * ONE:
+            assert (found.value, found.slope) == ((centre, ONE) if centre > 0 else (0, 0))

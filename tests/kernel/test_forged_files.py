@@ -404,6 +404,9 @@ def test_groups_of_places_are_named_and_numbered():
     assert case == (1, (1,))
     assert (select.question(case), select.answer(case), select.cases) == (1, 1, 12)
     assert select.sets(case) == [[0, 1, 2, 3], [1], [0, 1, 2, 3]]
+    spans = [{"count": 2, "tokens": [0, 4]}, {"count": 1, "tokens": [0, 3]}, {"count": 1, "tokens": [4, 7]}]
+    with pytest.raises(RefusedError):
+        groups_of(read_specification({"inputs": spans, "answer": {"kind": "select", "by": 3, "first": 4}}))
     for groups, right in ((recall, [1, [4, 6]]), (select, [2, [3]])):
         assert read_case(right, groups) == (right[0], tuple(right[1]))
         for wrong in ([groups.number, right[1]], [-1, right[1]], [0, [*right[1], 0]], [0, [9] * len(right[1])]):

@@ -1164,6 +1164,10 @@ NEARS |= {
         ),
         SEARCHED, True,
     ),
+    "a number that a feed-forward has made is added to a sum": (
+        lambda: near(adding([0] * NEAR_WIDTH, 1, 6), searching([columns(0, 4, 6), columns(0, 5, 6)], starts=(1, 1))),
+        MORE_SEARCHED, True,
+    ),
     "the search adds to a half": (lambda: near(searching(FORMS), more=HALF), SEARCHED, True),
     "the search adds a half": (
         lambda: near(replace(searching(FORMS), outer_bias=[0, ONE // 2, 0, 0, 0, 0, 0])), SEARCHED, True,

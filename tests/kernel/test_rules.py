@@ -256,6 +256,21 @@ def test_boxes_hold_what_is_computed_from_every_vector_in_them(name):
     assert sharp > 100
 
 
+def test_one_of_three_coordinates_is_the_largest_for_certain():
+    numbers = Numbers("fixed:N=3,Kc=1,down")
+    one = numbers.scale
+    rows = Matrix(tuple(((place, one),) for place in range(3)), 3)
+    largest = BoxReadout(Readout(rows, [0] * 3, "argmax", "last"), [0, 1, 2], numbers)
+    for box, answer in (
+        (((3, 3), (1, 5), (0, 0)), None), (((3, 3), (0, 0), (1, 5)), None), (((3, 3), (3, 3), (0, 3)), 0),
+        (((0, 2), (3, 5), (0, 3)), 1), (((0, 3), (3, 3), (0, 0)), None), (((0, 1), (2, 2), (0, 3)), None),
+    ):  # fmt: skip
+        assert largest(box) == answer
+    exact = BoxReadout(Readout(rows, [0] * 3, "exact", "last"), [0, 1, 2], numbers)
+    assert exact(((one, one), (0, 0), (one, one))) == 5
+    assert exact(((one, one), (0, 1), (one, one))) is None
+
+
 def test_noise_cancels_where_units_are_affine():
     numbers = Numbers("fixed:N=8,Kc=2,down")
     one = numbers.scale

@@ -331,19 +331,30 @@ def test_bumps_that_reach_sums_next_to_a_multiple_are_refused():
     """Parts that are 0 at the neighbours of all multiples of M, and above 0 between two of these."""
     numbers = Numbers("fixed:N=4,Kc=4,down")
     scale = numbers.scale
-    for modulus, rest, right in (
-        (3, [(0, -2), (-1, 1), (-2, 1), (-3, -2), (-4, 1)], True),
+    for modulus, terms, rest, right in (
+        (3, 2, [(0, -2), (-1, 1), (-2, 1), (-3, -2), (-4, 1)], True),
         # 1 at the sum 2.
-        (3, [(0, -4), (-0.5, 4), (-3, -3), (-4, 2)], False),
-        (4, [(0, -2), (-1, 1), (-3, 1), (-4, -2), (-5, 1)], True),
+        (3, 2, [(0, -4), (-0.5, 4), (-3, -3), (-4, 2)], False),
+        (4, 2, [(0, -2), (-1, 1), (-3, 1), (-4, -2), (-5, 1)], True),
         # -1 at the sum 2.
-        (4, [(0, -2), (-2.5, 4), (-4, -6), (-5, 3)], False),
+        (4, 2, [(0, -2), (-2.5, 4), (-4, -6), (-5, 3)], False),
+        (5, 2, [(0, -2), (-1, 1), (-4, 1), (-5, -2), (-6, 1)], True),
+        # -1 at the sum 3, which no bend is next to from below; 1 at 2; 1 at 6; and 1 at 4.
+        (5, 2, [(0, -2), (-1, 1), (-2, -3), (-2.5, 4), (-5, -2), (-6, 1)], False),
+        (5, 2, [(0, -2), (-1, 1), (-1, 3), (-1.5, -4), (-3, 1), (-4, 1), (-5, -2), (-6, 1)], False),
+        (5, 2, [(0, -2), (-1, 1), (-4, 5), (-4.5, -6), (-7, 1)], False),
+        (5, 2, [(0, -2), (-1, 1), (-2, -1), (-2.5, 2), (-5, -3), (-6, 2)], False),
+        # 1 at 4, and 1 at 5, next to the greatest sum of three numbers.
+        (9, 2, [(0, -2), (-1, 1), (-3, 3), (-3.5, -4), (-5, 1), (-8, 1), (-9, -2), (-10, 1)], False),
+        (3, 3, [(0, -2), (-1, 1), (-2, 1), (-3, -4), (-3.5, 4)], False),
     ):
         bends = [(round(each * scale), weight * scale) for each, weight in ((1, 1), *rest)]
-        values = {n: sum(w * max(0, n * scale + b) for b, w in bends) for n in range(2 * modulus - 1)}
+        values = {n: sum(w * max(0, n * scale + b) for b, w in bends) for n in range(terms * (modulus - 1) + 1)}
         assert all(value > 0 for n, value in values.items() if n % modulus == 0)
         assert (not any(value for n, value in values.items() if n % modulus)) == right
-        assert (judged(bends, 0, scale, 2, modulus, numbers) is not None) == right
+        for const in (0, 3 * scale, -2 * scale):
+            moved = [(bias - const, weight) for bias, weight in bends]
+            assert (judged(moved, const, scale, terms, modulus, numbers) is not None) == right
 
 
 def test_feed_forwards_before_the_first_attention_are_part_of_the_embedding():
