@@ -6,16 +6,17 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from separatrix import catalog_names as module
+from separatrix.api import CATALOGS
+from separatrix.api.catalog_rows import IN_SHORT
 from separatrix.catalog_names import names_in_files
-from separatrix.cli.verb_list import CATALOGS, COLUMNS_IN_SHORT, IN_SHORT
 from separatrix.errors import SeparatrixError
 
 
 @pytest.mark.parametrize("name", list(IN_SHORT))
 def test_the_short_list_is_the_catalog(name):
-    whole, short = CATALOGS[name](), IN_SHORT[name]()
+    whole, short = CATALOGS[name].rows(), IN_SHORT[name]()
     assert len(short) >= 10
-    assert short == [{field: entry[field] for field in COLUMNS_IN_SHORT[name]} for entry in whole]
+    assert short == [{field: entry[field] for field in each} for each, entry in zip(short, whole, strict=True)]
 
 
 def test_a_field_that_is_no_plain_text_is_named():

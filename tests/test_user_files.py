@@ -14,17 +14,14 @@ from separatrix.errors import SeparatrixError
 from separatrix.table.separation import lower_sides
 from separatrix.tasks import tasks
 from separatrix.user_files import VARIABLE, user_modules, using_files
-from tests.test_examples import BLOCK, FILE, ROOT
+from tests.test_examples import FILE, ROOT
 
 GUIDES = ROOT / "docs" / "how-to"
 FILES = dict(FILE.findall((GUIDES / "own-theorem.md").read_text(encoding="utf-8")))
 LEMMA, LOOKUP = FILES["majority_lemma.py"], FILES["binary_lookup.py"]
+TASK = dict(FILE.findall((GUIDES / "own-task.md").read_text(encoding="utf-8")))["ends_agree.py"]
 BITS = "bits_for(length // 2 + 1)"
 ASKED = ["bound", "majority", "--model", "rnn", "--length", "1000", "--precision", "1"]
-
-
-def first_python(guide: str) -> str:
-    return next(text for kind, text in BLOCK.findall((GUIDES / guide).read_text(encoding="utf-8")) if kind == "python")
 
 
 def written(folder: Path, name: str, text: str) -> str:
@@ -34,7 +31,7 @@ def written(folder: Path, name: str, text: str) -> str:
 
 def test_a_task_and_a_construction_are_known_for_one_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    ends = written(tmp_path, "ends_agree.py", first_python("own-task.md"))
+    ends = written(tmp_path, "ends_agree.py", TASK)
     lookup = written(tmp_path, "binary_lookup.py", LOOKUP)
     assert run(["--with", ends, "--with", lookup, "sample", "ends-agree", "--length", "6"]) == 0
     assert "Ends agree" in capsys.readouterr().out
@@ -117,7 +114,7 @@ def test_a_path_with_the_separator_of_the_environment_is_refused(tmp_path):
 
 
 def test_certify_refuses_a_task_whose_two_answers_differ(tmp_path, capsys):
-    task = first_python("own-task.md").replace("inputs[:, :1] ==", "inputs[:, :1] !=")
+    task = TASK.replace("inputs[:, :1] ==", "inputs[:, :1] !=")
     network = LOOKUP.replace('"index-lookup"', '"ends-agree"')
     text = task + network.replace('task.parameters()["alphabet"]', "2")
     assert run(["--with", written(tmp_path, "both.py", text), "certify", "binary-lookup", "--length", "4"]) == 2
@@ -151,7 +148,7 @@ def test_a_bound_that_turns_false_beyond_what_is_listed_is_refuted_at_the_length
     assert run(["--with", late, *ASKED]) == 1
     assert "requires 100000 bits at N = 1000, where 1000 are enough: the whole input has no more" in told_by(capsys)
     assert run(["--with", late, "capacity", "LSTM-(1,64)", "--task", "majority"]) == 1
-    assert "refuted, not used: majority-mine (a lemma of mine, late_lemma.py)" in told_by(capsys)
+    assert "not used: majority-mine (a lemma of mine, late_lemma.py)" in told_by(capsys)
 
 
 def test_a_refuted_bound_leaves_the_others_and_says_nothing_about_a_model(tmp_path, capsys):
@@ -182,7 +179,7 @@ def test_what_rests_on_the_formula_is_said(tmp_path, capsys):
 def test_no_verb_tells_a_refuted_bound_as_a_fact(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     own = ["--with", written(tmp_path, "false_lemma.py", FALSE)]
-    refuted = "refuted, not used: majority-mine (a lemma of mine, false_lemma.py) for majority"
+    refuted = "not used: majority-mine (a lemma of mine, false_lemma.py) for majority"
     assert run([*own, "capacity", "LSTM-(1,64)"]) == 0
     told = told_by(capsys)
     assert refuted in told
@@ -250,7 +247,7 @@ def test_the_claimed_width_of_a_construction_is_compared(tmp_path, monkeypatch, 
 
 def test_why_a_task_of_ones_own_is_not_proved_at_a_length_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    task = first_python("own-task.md")
+    task = TASK
     network = LOOKUP.replace('"index-lookup"', '"ends-agree"')
     text = task + network.replace('task.parameters()["alphabet"]', "2")
     assert run(["--with", written(tmp_path, "both.py", text), "certify", "binary-lookup", "--length", "24"]) == 1

@@ -245,8 +245,8 @@ def test_positions_are_counted_from_one() -> None:
 
 def test_the_protocols_caveats_are_the_command_lines(capsys: pytest.CaptureFixture[str]) -> None:
     warnings = converse(Converse(setting=Setting(construction="index-lookup", length=8))).caveats
-    assert run(["protocol", "index-lookup", "--length", "8"]) == 0
-    printed = capsys.readouterr().out.splitlines()
+    assert run(["protocol", "index-lookup", "--length", "8", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["claim"]["told"]
     assert len(warnings) == 2 and set(warnings) <= {prose(line) for line in printed}
 
 

@@ -282,6 +282,13 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
     ...     bool(check(place))
     True
     """
+    from separatrix_kernel.trained import TRAINED_FILE
+
+    file = Path(folder)
+    if (file / TRAINED_FILE).is_file():
+        from separatrix.api.trained_check import check_weights
+
+        return check_weights(file, replay)
     import numpy
 
     from separatrix.certificates import (
@@ -295,14 +302,8 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
     )
     from separatrix.certificates import replay as run_again
     from separatrix.tasks import try_user_task
-    from separatrix_kernel.trained import TRAINED_FILE
 
     started = time.perf_counter()
-    file = Path(folder)
-    if (file / TRAINED_FILE).is_file():
-        from separatrix.api.trained_check import check_weights
-
-        return check_weights(file, replay)
     try:
         checked = check_certificate(file, memory)
     except UnknownNameError as error:

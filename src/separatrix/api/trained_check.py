@@ -88,11 +88,11 @@ class CheckedWeights(Answer):
 
 def check_weights(folder: Path, replay: bool) -> CheckedWeights:
     """Check the certificate of trained weights in a folder; ``replay`` runs its counterexamples in torch."""
+    if replay:
+        require("--replay of a trained model", "torch")
     from separatrix.certificates import relied_on
     from separatrix.progress import report
 
-    if replay:
-        require("--replay of a trained model", "torch")
     started = time.perf_counter()
 
     def seconds() -> float:

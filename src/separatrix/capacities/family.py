@@ -185,7 +185,8 @@ class Family:
                 raise SeparatrixError(f"a layer is {shortened(place)}; the layers of {self.name} are: {known}")
             found.append(self.places[place])
         if len(found) != (depth := int(reader.value(self.depth))):
-            listed = reader.listing(names(self.layers)[0])
+            read = names(self.layers)
+            listed = reader.listing(next((each for each in read if isinstance(reader.value(each), list)), read[0]))
             raise SeparatrixError(f"{listed} lists {counted(len(found), 'layer')} but num_hidden_layers is {depth}")
         return found
 

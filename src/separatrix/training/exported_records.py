@@ -63,7 +63,10 @@ class ExportedRecords:
         self._stores: dict[str, Path] = {}
         self._rows_of: dict[Path, tuple[dict[str, list[Row]], dict[str, list[Row]]]] = {}
         self._not_here: dict[str, int] = {}
-        self.paths = tuple(file for path in paths for file in run_files(path))
+        given = tuple(paths)
+        self.paths = tuple(file for path in given for file in run_files(path))
+        if given and not self.paths:
+            raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
         for path in self.paths:
             if path.suffix == ".json":
                 self._read(path)
