@@ -237,15 +237,13 @@ def test_few_inputs_are_also_enumerated():
 # -- the rule's bounds, computed a second time ----------------------------------------------------------------
 
 
-def judged(
-    sizes: tuple[int, int, int, int], code: list[list[int]], gain: Fraction, ways: list[Fraction], relu: bool,
-    bias: int, numbers: Numbers,
-) -> bool:  # fmt: skip
-    """Whether the rule of the docstring holds for ``network`` with these factors, each one a fraction of its own."""
-    n, q, _, norm = sizes
+def weights_stated(
+    sizes: tuple[int, int, int, int], code: list[list[int]], gain: Fraction, a: Fraction, b: Fraction, relu: bool,
+    numbers: Numbers,
+) -> averaging.Weights | None:  # fmt: skip
+    """The weights of the docstring; None where its conditions on scores do not hold."""
+    n, q, _, _ = sizes
     one, limit, width = numbers.scale, numbers.limit, len(code[0])
-    a, b, value, output, readout = (Fraction(numbers.encode(w.numerator, w.denominator), one) for w in ways[:5])
-    feature = ways[5]
     vectors = [
         [(-1) ** sum(row[c] * (word >> bit) % 2 for bit, row in enumerate(code)) for c in range(width)]
         for word in range(1 << max(0, (n - 1).bit_length()))
@@ -254,37 +252,51 @@ def judged(
     negative = Fraction(-sum(sorted(min(0, each) for each in products)[: q - 1]), width)
     positive = Fraction(sum(sorted((max(0, each) for each in products), reverse=True)[:q]), width)
     if a <= 0 or b <= 0 or gain <= 0 or positive + negative >= 1:
-        return False
+        return None
     outside = positive / (1 - negative)
     embedded = one * gain * q / (width * (1 - negative)) + 1
     query = a * embedded + 1
     if embedded > limit or query > limit or width * (b * query + 1) > limit:
-        return False
+        return None
     apart = max([0, *((width - each) // 2 for each in products)])
     loose = (a.denominator != 1, b.denominator != 1)
     r = apart * ((2 if numbers.rounding == "down" else 1) * b * (a + loose[0]) + loose[1])
     score = one * a * b * gain
     g = score * (1 - outside) - r
     if g <= -1 or ceil(g) < 0:
-        return False
+        return None
     errors = width * (b * (a + loose[0]) + loose[1])
     if relu:
         least, most = ceil(score - errors), floor(score + errors)
         t, p = least, max(0, most - ceil(g))
         low = t - floor(r)
         if q * most + (n - q) * p > limit:
-            return False
+            return None
     else:
         t, low, p = one, numbers.power(max(-floor(r), -limit)), numbers.power(max(-ceil(g), -limit))
     if low <= 0:
-        return False
+        return None
     total = t + (q - 1) * low
     high = numbers.quotient(one * t, total)
     light = numbers.quotient(one * low, low + (q - 1) * t + (n - q) * p)
     single = (n - q) * numbers.quotient(one * p, p + total)
     together = Fraction(one * (n - q) * p, (n - q) * p + total)
     together += Fraction(n - q, 2) if numbers.rounding == "nearest" else 0
-    rest = min(single, floor(together))
+    return averaging.Weights(light, high, min(single, floor(together)))
+
+
+def judged(
+    sizes: tuple[int, int, int, int], code: list[list[int]], gain: Fraction, ways: list[Fraction], relu: bool,
+    bias: int, numbers: Numbers,
+) -> bool:  # fmt: skip
+    """Whether the rule of the docstring holds for ``network`` with these factors, each one a fraction of its own."""
+    n, q, _, norm = sizes
+    one, limit = numbers.scale, numbers.limit
+    a, b, value, output, readout = (Fraction(numbers.encode(w.numerator, w.denominator), one) for w in ways[:5])
+    feature, weights = ways[5], weights_stated(sizes, code, gain, a, b, relu, numbers)
+    if weights is None:
+        return False
+    light, high, rest = weights.least, weights.most, weights.outside
     # One coordinate: all others are alike, and nothing mixes them.
     slope, size = one * feature, norm * one * abs(feature)
     error = Fraction(slope.denominator > 1)
@@ -327,6 +339,41 @@ def compared(case: dict[str, Any]) -> bool:
     right = judged(sizes, case["code"], Fraction(case["gain"]), ways, case["relu"], case["bias"], numbers)
     assert accepts(stated(n, q, d, norm, case["arithmetic"]), file.to_bytes()) == right, case
     return right
+
+
+def weights_found(n: int, q: int, code: list[list[int]], gain: Fraction, relu: bool, name: str) -> Any:
+    """The kernel's weights of a network of vectors with one number; None where it refuses."""
+    data = network(n, q, 1, code, gain, scoring="relu" if relu else "softmax").to_bytes()
+    content, numbers = claimed(stated(n, q, 1, 1, name), data), Numbers(name)
+    claim = Claim(Reader(data, numbers).network(), *read_specification(content["specification"]), numbers)
+    rule = averaging.Averaging(Layers(claim, content["proof"]["statements"]))
+    layer: Any = rule.network.layers[0]
+    try:
+        return rule._weights(layer.heads[0])
+    except RefusedError:
+        return None
+
+
+def test_weights_are_those_that_the_rule_states():
+    random, found = Random(5), 0
+    for _ in range(400):
+        code = random.choice((SIMPLEX, ORTHOGONAL, CUBE, [[1]], [[0, 1, 1, 1], [1, 0, 1, 1]], PRODUCTS_OF_1))
+        n = random.randint(1, 1 << len(code))
+        q, relu = random.randint(1, n), random.random() < 0.5
+        name = f"fixed:N={random.choice((2, 3, 10))},Kc={random.randint(1, 5)},{random.choice(('down', 'nearest'))}"
+        numbers, gain = Numbers(name), Fraction(random.randint(1, 400), random.choice((8, 20, 100)))
+        right = weights_stated((n, q, 1, 1), code, gain, Fraction(1), Fraction(1), relu, numbers)
+        assert weights_found(n, q, code, gain, relu, name) == right, (n, q, code, gain, relu, name)
+        found += right is not None
+    assert found > 100
+
+
+def test_a_score_may_reach_the_end_of_the_range_and_no_further():
+    scale = Numbers("fixed:N=8,Kc=2,down").scale
+    # One sign, so that a coordinate, a query and a score are the factor itself, each with one unit for its rounding.
+    for units, inside in ((3, True), (2, False)):
+        gain = Fraction(scale * scale - units, scale)
+        assert (weights_found(2, 1, [[1]], gain, False, "fixed:N=8,Kc=2,down") is not None) == inside
 
 
 def edge(case: dict[str, Any], name: str, other: str, good: int, bad: int) -> None:
