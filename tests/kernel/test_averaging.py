@@ -357,7 +357,9 @@ def weights_found(n: int, q: int, code: list[list[int]], gain: Fraction, relu: b
 def test_weights_are_those_that_the_rule_states():
     random, found = Random(5), 0
     for _ in range(400):
-        code = random.choice((SIMPLEX, ORTHOGONAL, CUBE, [[1]], [[0, 1, 1, 1], [1, 0, 1, 1]], PRODUCTS_OF_1))
+        code = random.choice(
+            (SIMPLEX, ORTHOGONAL, CUBE, [[1]], [[0, 1, 1, 1], [1, 0, 1, 1]], PRODUCTS_OF_1, BOTH_SIGNS)
+        )
         n = random.randint(1, 1 << len(code))
         q, relu = random.randint(1, n), random.random() < 0.5
         name = f"fixed:N={random.choice((2, 3, 10))},Kc={random.randint(1, 5)},{random.choice(('down', 'nearest'))}"
@@ -399,6 +401,8 @@ def edge(case: dict[str, Any], name: str, other: str, good: int, bad: int) -> No
 
 
 PRODUCTS_OF_1 = [[*row, 0] for row in CUBE]
+BOTH_SIGNS = [[1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 0]]
+"""The products are 1, -1 and -3 of 7."""
 
 
 def test_bounds_are_those_that_the_rule_states():
@@ -689,6 +693,13 @@ def test_one_head_writes_what_is_read():
     more_heads(file, 1)
     assert is_wrong(RIGHT, file)
     assert not forged(RIGHT, file)
+    # The second head writes only the first of two coordinates.
+    file = network(**FLAT)
+    more_heads(file, 1)
+    _, (_, columns), numbers = file.tensors["second.output"]
+    numbers[:] = [0 if place % columns else each for place, each in enumerate(numbers)]
+    assert is_wrong(PLANE, file)
+    assert not forged(PLANE, file)
     file = network(**BASE)
     file.structure["layers"][0]["heads"] = []
     for name in ("query", "key", "value", "output"):
